@@ -25,6 +25,7 @@ from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, run
 from treedp_core.figures.kept import TITLED, overlaid, redrawn
 from treedp_core.notebook import Cell, Notebook
+from treedp_core.notebook.cell import DataNote
 from treedp_core.notebook.compare import checked, differing, other_promises, ratios
 from treedp_core.notebook.paired import Side, matched, most_trials, on_common_noise, paired
 from treedp_core.notebook.sides import CdfSide, ThresholdSide, TopDownSide
@@ -54,6 +55,16 @@ def test_what_differs_is_named_with_defaults_where_a_cell_says_nothing() -> None
     assert differing([a, b], {"eps": "1", "lab_post": "none"}, names) == {
         "what": ["ε", "Post-processing", "own_count"], "A": ["2", "none, shrink", "5"], "B": ["1", "none", ""],
     }  # fmt: skip
+
+
+def test_what_differs_of_the_data_is_said_and_not_only_that_it_does() -> None:
+    a = DataNote(name="a.csv", fingerprint="1" * 64, levels=("region", "city"), weight="people")
+    b = replace(a, fingerprint="2" * 64, levels=("age",), bounds=(0, 120), domain="taken from the data", weight="")
+    assert differing([cell(1, data=a), cell(2, data=b)], {}, {}) == {
+        "what": [f"{one} of the data" for one in ("levels", "categories", "bounds", "weight", "fingerprint")],
+        "A": ["region, city", "public", "", "people", "1" * 16],
+        "B": ["age", "taken from the data", "0 to 120", "", "2" * 16],
+    }
 
 
 def test_other_promises_are_said() -> None:
@@ -342,6 +353,7 @@ def test_two_hierarchies_of_one_file_are_compared_in_four_clicks() -> None:
     assert not app.exception and not app.error
     one, other = compared(app)
     assert (one.data.levels, other.data.levels) == (("region", "city"), ("region",))  # type: ignore[union-attr]
+    assert other.name == f"{one.name}, region", "the file is the same, its levels are not"
     assert one.data.source_digest == other.data.source_digest != ""  # type: ignore[union-attr]
     assert app.session_state["_from_file"]["upload"].data.labels.level_names[1:] == ("region", "city")
 

@@ -111,7 +111,9 @@ def _on_columns(last: str, key: str) -> None:
 def _on_table(last: str, nth: int) -> None:
     """Have a table that waits take the place of the one in use until the figure was made of it."""
     before = kept.of(SLOT)
-    named = kept.shelf()[nth].data.name
+    data, was = kept.shelf()[nth].data, book.notebook().cell(last).data
+    is_same_file = was is not None and was.name == data.name
+    named = ", ".join(data.labels.level_names[1:]) if is_same_file else data.name
     new = _copied(last, named, {"source": (SLOT,)})
     if new is None:
         return

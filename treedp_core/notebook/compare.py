@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from treedp_core.checks import InputError
-from treedp_core.notebook.cell import Cell
+from treedp_core.notebook.cell import Cell, DataNote
 from treedp_core.notebook.given import Value
 from treedp_core.privacy import NeighbouringRelation
 
@@ -51,8 +51,7 @@ def differing(cells: Sequence[Cell], defaults: Mapping[str, str], names: Mapping
     rows |= {
         "page": [one.page for one in cells],
         "view": [one.view for one in cells],
-        "data": ["" if one.data is None else one.data.name for one in cells],
-        "fingerprint of the data": ["" if one.data is None else one.data.fingerprint[:16] for one in cells],
+        **_of_data([one.data for one in cells]),
         "version": [one.version for one in cells],
     }
     differ = {key: values for key, values in rows.items() if len(set(values)) > 1}
@@ -61,6 +60,19 @@ def differing(cells: Sequence[Cell], defaults: Mapping[str, str], names: Mapping
         "what": [PROMISE.get(key) or names.get(key) or key for key in differ],
         **{letter: [values[at] for values in differ.values()] for at, letter in enumerate(letters)},
     }
+
+
+def _of_data(notes: Sequence[DataNote | None]) -> dict[str, list[str]]:
+    """What data sets were counted from and how, a row for each; without one a row says nothing."""
+    rows: dict[str, Callable[[DataNote], str]] = {
+        "data": lambda one: one.name,
+        "levels of the data": lambda one: ", ".join(one.levels),
+        "categories of the data": lambda one: one.domain,
+        "bounds of the data": lambda one: "" if one.bounds is None else " to ".join(f"{end:g}" for end in one.bounds),
+        "weight of the data": lambda one: one.weight,
+        "fingerprint of the data": lambda one: one.fingerprint[:16],
+    }
+    return {what: ["" if one is None else say(one) for one in notes] for what, say in rows.items()}
 
 
 def other_promises(cells: Sequence[Cell], defaults: Mapping[str, str]) -> str:

@@ -217,6 +217,19 @@ def test_the_file_that_is_asked_for_leaves_every_setting_as_it_was() -> None:
         ), said  # fmt: skip
 
 
+def test_the_file_that_is_asked_for_is_offered_as_it_was_counted_also_after_another_one() -> None:
+    held = counted().session_state["_from_file"]["upload"]
+    study = Study(tables=(Table("upload", held.data, held.ran, datetime.now(UTC)),), version="1").without_data()
+    app = open_page("data", source="upload")
+    app.session_state["_notebook"] = Held(asked=study.asked)
+    for name, content, columns in (
+        ("other.csv", VISITS + b"N,Ulm,3,1\n", []),
+        ("visits.csv", VISITS, ["region", "city"]),
+    ):
+        app.file_uploader[0].upload(name, content).run()
+        assert labelled(app.multiselect, "Columns").value == columns, name
+
+
 def test_a_session_is_restored_with_data_settings_cells_and_notes(monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_page(
         "budget", OWN, bud_view="custom", bud_shares="0 0.25 0.75", eps="0.3", lab_view="level", level="Basic"

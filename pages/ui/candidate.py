@@ -113,7 +113,7 @@ class Table:
         return self.columns is not None and not self.columns.left_out
 
     def key(self, name: str, *of: object) -> str:
-        """Key of a control that starts afresh with every other header, and with a file that a notebook asks for, too."""
+        """Key of a control that starts afresh with every other header, and with a file that a notebook asks for."""
         new = None if self.columns is self.file.origin else self.columns
         wanted = [new.source_digest] if new is not None and self.before else []
         return self.file.key(name, self.preview.columns, *wanted, *of)

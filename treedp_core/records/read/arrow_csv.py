@@ -13,7 +13,7 @@ import pyarrow.csv as pa_csv
 from treedp_core.checks import InputError
 from treedp_core.records.read import sources
 from treedp_core.records.read.file_checks import encoding_error, row_refusal
-from treedp_core.records.read.lent import lent
+from treedp_core.records.read.lent import hold_view, lent
 from treedp_core.records.read.sniff import Preview
 from treedp_core.records.read.sources import ByteStream, FileSource
 from treedp_core.words import whole
@@ -66,6 +66,13 @@ def _open(
         refusals.append(row_refusal(row.number, row.actual_columns, row.expected_columns, torn=torn))
         return "error"
 
+    parsing = pa_csv.ParseOptions(
+        delimiter=preview.delimiter,
+        newlines_in_values=True,
+        ignore_empty_lines=len(preview.columns) > 1,
+        invalid_row_handler=refuse,
+    )
+    hold_view(parsing)
     return pa_csv.open_csv(
         file,
         read_options=pa_csv.ReadOptions(
@@ -74,12 +81,7 @@ def _open(
             column_names=list(position.values()),
             skip_rows_after_names=1,
         ),
-        parse_options=pa_csv.ParseOptions(
-            delimiter=preview.delimiter,
-            newlines_in_values=True,
-            ignore_empty_lines=len(preview.columns) > 1,
-            invalid_row_handler=refuse,
-        ),
+        parse_options=parsing,
         convert_options=pa_csv.ConvertOptions(
             column_types=types,
             include_columns=list(types),

@@ -1,8 +1,9 @@
 """Files of Python as Arrow reads them: it must not close them, and is never the last to let go of them.
 
-Arrow reads ahead in a thread of its own. Where that thread drops the last reference to a file of Python's, it needs the
-interpreter, and a program that ends at that moment is aborted ("terminate called without an active exception"). So the
-latest of Arrow's views of files are held here, empty, until others come or the program ends.
+Arrow reads ahead in a thread of its own. Where that thread drops the last reference to something of Python's, it needs
+the interpreter, and a program that ends at that moment is aborted ("terminate called without an active exception"). So
+the latest of Arrow's views of files, which are empty by then, and of functions that it calls are held here until others
+come or the program ends.
 """
 
 from __future__ import annotations
@@ -15,7 +16,12 @@ from typing import BinaryIO, Final
 
 import pyarrow as pa
 
-_LATEST: Final[deque[pa.PythonFile]] = deque(maxlen=16)
+_LATEST: Final[deque[object]] = deque(maxlen=32)
+
+
+def hold_view(view: object) -> None:
+    """Hold what Arrow has made of something of Python's."""
+    _LATEST.append(view)
 
 
 class _Lent(io.RawIOBase):
@@ -42,7 +48,7 @@ def lent(stream: BinaryIO | io.RawIOBase) -> Iterator[pa.PythonFile]:
     """Lend a stream to Arrow, which reads it to its end or until it is taken back."""
     mine = _Lent(stream)
     file = pa.PythonFile(mine, mode="r")
-    _LATEST.append(file)
+    hold_view(file)
     try:
         yield file
     finally:

@@ -42,7 +42,7 @@ SLOT: Final = "autosave_open"
 _KEY: Final = "autosave_script"
 _STATE: Final = "_autosave"
 _SWITCH: Final = "autosave_on"
-Wants = Literal["", "remove", "load", "force"]
+Wants = Literal["", "remove", "load", "file", "force"]
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,10 @@ def offers() -> None:
         st.button("Open it", key="autosave_open", icon=":material/folder_open:", on_click=auto.ask, args=("load",),
                   help="It takes the place of what is here now.")  # fmt: skip
         if asks:
+            st.button(
+                "Save it as a file", key="autosave_file", icon=":material/download:", on_click=auto.ask, args=("file",),
+                help="The other one, before mine takes its place. The file holds TRUE COUNTS.",
+            )  # fmt: skip
             st.button("Keep mine", key="autosave_mine", on_click=_keep_mine,
                       help="What is here now takes the place of the other one.")  # fmt: skip
         else:

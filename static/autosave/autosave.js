@@ -33,6 +33,7 @@ async function act(data) {
     asked = data.asked;
     if (data.wants === 'remove') await remove();
     if (data.wants === 'load') await load();
+    if (data.wants === 'file') await saveAsFile();
     if (data.wants === 'force') base = (await read())?.version ?? null;
   }
   if (data.on && data.url && data.nth === newest && data.nth !== tried) {
@@ -76,6 +77,16 @@ async function load() {
   let text = '';
   for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
   tell({ kind: 'content', content: btoa(text), ...words(found) });
+}
+
+async function saveAsFile() {
+  const found = await read();
+  if (!found) return tell({ kind: 'none' });
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([found.content]));
+  link.download = `${found.title.replace(/[^\p{L}\p{N}_-]+/gu, ' ').trim() || 'Notebook'} TRUE COUNTS.treedp`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 async function remove() {

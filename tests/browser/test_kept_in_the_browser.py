@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from test_frame import upload
 from test_kept_cells import CSV, DRAWN, go, pin
 
 from browsing import ROOT, LiveServer, Traffic, eventually, settle, visit
+from treedp_core.notebook.archive import open_study
 
 pytestmark = pytest.mark.browser
 KEPT = """() => new Promise(done => {
@@ -126,7 +128,7 @@ def test_what_is_removed_is_gone(page: Any, server: LiveServer) -> None:
     assert page.get_by_text("This browser keeps a notebook").count() == 0
 
 
-def test_two_tabs_do_not_destroy_each_others_work(page: Any, server: LiveServer) -> None:
+def test_two_tabs_do_not_destroy_each_others_work(page: Any, server: LiveServer, tmp_path: Path) -> None:
     visit(page, f"{server.url}/lab")
     pin(page)
     keep(page)
@@ -141,6 +143,12 @@ def test_two_tabs_do_not_destroy_each_others_work(page: Any, server: LiveServer)
     keep(other)
     other.get_by_text("Another tab has kept a notebook").wait_for()
     assert other.evaluate(KEPT) == mine, "the last writer is asked first"
+    with other.expect_download() as download:
+        other.get_by_role("button", name="Save it as a file").click()
+    assert download.value.suggested_filename == "Notebook TRUE COUNTS.treedp"
+    download.value.save_as(tmp_path / "theirs.treedp")
+    assert len(open_study((tmp_path / "theirs.treedp").read_bytes()).notebook.cells) == 1, "as the browser has it"
+    assert other.evaluate(KEPT) == mine
     other.get_by_role("button", name="Keep mine").click()
     eventually(lambda: changed(other, mine))
     settle(other)

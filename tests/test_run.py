@@ -313,6 +313,9 @@ def test_a_cluster_loads_the_plugins_first_and_is_left_when_the_sweep_is_over(mo
         def __exit__(self, *error: object) -> None:
             done.append("left")
 
+        def scheduler_info(self) -> dict[str, Any]:
+            return {"workers": {"one": {}}}
+
         def run(self, work: Callable[..., None], *given: Any) -> None:
             work(*given)
             done.append(given)
@@ -326,6 +329,46 @@ def test_a_cluster_loads_the_plugins_first_and_is_left_when_the_sweep_is_over(mo
     with executor_of("dask://host:1", ("own_plugin",)) as executor:
         assert executor is not None and executor.submit(str, 7).result() == "7"
     assert done == ["tcp://host:1", "own_plugin", (("own_plugin",),), False, "left"]
+
+
+@pytest.mark.parametrize("comes", [True, False])
+def test_a_cluster_without_workers_is_said_and_not_waited_for_without_end(
+    comes: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A first call is sent, since there are clusters that have workers only when there is work."""
+
+    class Client:
+        def __init__(self, address: str, timeout: float) -> None:
+            pass
+
+        def __enter__(self) -> Client:
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            pass
+
+        def scheduler_info(self) -> dict[str, Any]:
+            return {"workers": {}}
+
+        def submit(self, work: Callable[..., Any], *given: Any, pure: bool) -> Client:
+            return self
+
+        def result(self, timeout: float) -> None:
+            assert "no workers yet" in capsys.readouterr().err
+            if not comes:
+                raise TimeoutError
+
+        def get_executor(self, pure: bool) -> Executor:
+            return ThreadPoolExecutor(1)
+
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=Client))
+    if comes:
+        with executor_of("dask://host:1") as executor:
+            assert executor is not None
+        return
+    with pytest.raises(InputError, match="has no workers") as refused, executor_of("dask://host:1"):
+        pass
+    assert refused.value.code == "EXECUTOR_FAILED"
 
 
 def nested(n: int) -> bytes:

@@ -19,7 +19,8 @@ from pages.ui.uploads import PUBLIC_VARIABLE
 from treedp_core.checks import InputError
 from treedp_core.cli import NOTEBOOK_VARIABLE, app_path, load_plugins
 from treedp_core.notebook import Cell, Notebook
-from treedp_core.notebook.headless import end_on_interrupt, new_folder, parser, refused, say, write
+from treedp_core.notebook.executors import say
+from treedp_core.notebook.headless import end_on_interrupt, new_folder, parser, refused, write
 from treedp_core.notebook.program import slug
 from treedp_core.notebook.regiven import tables_of
 from treedp_core.words import plural

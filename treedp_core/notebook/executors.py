@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -19,6 +20,8 @@ EXECUTORS: Final = (
     "threads:N, processes:N, dask://HOST:PORT, or PACKAGE.MODULE:NAME of an executor of concurrent.futures"
 )
 MAX_WORKERS: Final = 256
+WAIT_SECONDS: Final = 60
+"""For the first worker of a cluster."""
 
 
 class Ended(Exception):
@@ -109,7 +112,27 @@ def _of_dask(address: str, plugins: Sequence[str], until_used: ExitStack) -> Exe
         raise InputError(
             "EXECUTOR_FAILED", f"No Dask scheduler answers at {echo(address)} ({type(error).__name__})."
         ) from None
+    _expect_workers(cluster, address)
     if plugins:
         cluster.run(_ready, tuple(plugins))
     executor: Executor = cluster.get_executor(pure=False)  # else Dask answers a call it has seen from memory
     return executor
+
+
+def _expect_workers(cluster: Any, address: str) -> None:
+    """Wait for the first worker of a cluster that has none, with a call to do: some start workers only for work."""
+    if cluster.scheduler_info()["workers"]:
+        return
+    say(f"The Dask scheduler at {echo(address)} has no workers yet; it has {WAIT_SECONDS} seconds to find one.")
+    try:
+        cluster.submit(_ready, (), pure=False).result(timeout=WAIT_SECONDS)
+    except TimeoutError:
+        raise InputError(
+            "EXECUTOR_FAILED",
+            f"The Dask scheduler at {echo(address)} has no workers; start one beside it: dask worker.",
+        ) from None
+
+
+def say(text: str) -> None:
+    """Write a line on standard error."""
+    print(f"treedp: {text}", file=sys.stderr, flush=True)

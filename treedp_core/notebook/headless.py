@@ -24,7 +24,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.notebook.bundle import files_of
 from treedp_core.notebook.cell import NOT_REVIEWED, SWEEP, Cell
 from treedp_core.notebook.code import File, Ran, call, given
-from treedp_core.notebook.executors import EXECUTORS, Ended, executor_of
+from treedp_core.notebook.executors import EXECUTORS, Ended, executor_of, say
 from treedp_core.notebook.given import MAX_TABLE_ROWS, table_of
 from treedp_core.notebook.ipynb import ipynb_of
 from treedp_core.notebook.picture import drawable
@@ -120,11 +120,6 @@ def refused(error: InputError) -> int:
     """Say on standard error what is wrong, and return the exit status of what cannot be used."""
     say(str(error))
     return 2
-
-
-def say(text: str) -> None:
-    """Write a line on standard error."""
-    print(f"treedp: {text}", file=sys.stderr, flush=True)
 
 
 def new_folder(name: str) -> Path:

@@ -112,20 +112,19 @@ def _of_dask(address: str, plugins: Sequence[str], until_used: ExitStack) -> Exe
         raise InputError(
             "EXECUTOR_FAILED", f"No Dask scheduler answers at {echo(address)} ({type(error).__name__})."
         ) from None
-    _expect_workers(cluster, address)
+    if not cluster.scheduler_info()["workers"]:  # some clusters start one only for work
+        _expect_worker(address, cluster.submit(_ready, (), pure=False).result)
     if plugins:
         cluster.run(_ready, tuple(plugins))
     executor: Executor = cluster.get_executor(pure=False)  # else Dask answers a call it has seen from memory
     return executor
 
 
-def _expect_workers(cluster: Any, address: str) -> None:
-    """Wait for the first worker of a cluster that has none, with a call to do: some start workers only for work."""
-    if cluster.scheduler_info()["workers"]:
-        return
+def _expect_worker(address: str, answer: Callable[..., object]) -> None:
+    """Wait until a cluster without workers has found one for a call it was given, and say so."""
     say(f"The Dask scheduler at {echo(address)} has no workers yet; it has {WAIT_SECONDS} seconds to find one.")
     try:
-        cluster.submit(_ready, (), pure=False).result(timeout=WAIT_SECONDS)
+        answer(timeout=WAIT_SECONDS)
     except TimeoutError:
         raise InputError(
             "EXECUTOR_FAILED",

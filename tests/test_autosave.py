@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from browsing import eventually
 from hostile_notebooks import sound
 from oracles_pages import codes, open_page, press, words
-from pages.ui import autosave, uploads
+from pages.ui import autosave, uploads, written
 from treedp_core.notebook.archive import open_study, save
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
@@ -63,9 +63,9 @@ def test_what_the_browser_could_not_keep_is_said_and_tried_again(monkeypatch: py
     auto.on, auto.has_failed = True, True
     app.run()
     assert "has not kept the last changes" in app.sidebar.warning[0].value
-    nth = auto.nth
+    nth = auto.written.nth
     press(app, "autosave_retry")
-    assert auto.nth == nth + 1
+    assert auto.written.nth == nth + 1
     assert not after(monkeypatch, {"kind": "written"}).has_failed and after(monkeypatch, {"kind": "failed"}).has_failed
 
 
@@ -109,29 +109,31 @@ def test_a_public_app_keeps_nothing_in_browsers(monkeypatch: pytest.MonkeyPatch)
 
 def kept_in(app: AppTest) -> list[str]:
     """The names of the cells that the browser is given to keep."""
-    content = app.session_state["_autosave"].content
+    content = app.session_state["_autosave"].written.content
     return [one.name for one in open_study(content).notebook.cells] if content else []
 
 
 def test_a_large_notebook_is_written_beside_the_page_which_never_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(autosave, "SMALL", (0, 0))
+    monkeypatch.setattr(written, "SMALL", (0, 0))
     may_go, now = threading.Event(), [100.0]
-    monkeypatch.setattr(autosave, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(autosave, "save", lambda study, with_data: may_go.wait(60) and save(study, with_data=with_data))
+    monkeypatch.setattr(written, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(written, "save", lambda study, with_data: may_go.wait(60) and save(study, with_data=with_data))
     app = press(open_page("lab"), "lab_figure_pin")
     app.session_state["_autosave"].on = True
     app.run()
     assert not app.exception
     auto = app.session_state["_autosave"]
-    assert auto.writing is not None and not auto.writing.is_over and kept_in(app) == []
+    assert auto.written.writing is not None and not auto.written.writing.is_over and kept_in(app) == []
     press(app, "lab_figure_pin")  # done while it is written
     may_go.set()
-    eventually(lambda: auto.writing.is_over)
+    eventually(lambda: auto.written.writing.is_over)
     app.run()
-    assert kept_in(app) == ["Error lab: Error vs ε"] and auto.writing is None, "the next one waits for its time"
-    now[0] += autosave.PAUSE_SECONDS
+    assert kept_in(app) == ["Error lab: Error vs ε"] and auto.written.writing is None, "the next one waits for its time"
+    now[0] += written.PAUSE_SECONDS
     app.run()
-    eventually(lambda: auto.writing is None or auto.writing.is_over)  # it may have been over within that run
+    eventually(
+        lambda: auto.written.writing is None or auto.written.writing.is_over
+    )  # it may have been over within that run
     app.run()
     assert len(kept_in(app)) == 2 and not app.sidebar.warning
 
@@ -139,13 +141,13 @@ def test_a_large_notebook_is_written_beside_the_page_which_never_waits(monkeypat
 def test_what_is_too_large_for_the_browser_is_said_on_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
     app = press(open_page("lab"), "lab_figure_pin")
     app.session_state["_autosave"].on = True
-    monkeypatch.setattr(autosave, "LARGEST", (0, 0))
+    monkeypatch.setattr(written, "LARGEST", (0, 0))
     app.run()
     assert "too large by now to be kept in the browser" in app.sidebar.warning[0].value
-    monkeypatch.setattr(autosave, "LARGEST", (10**6, 10**9))
+    monkeypatch.setattr(written, "LARGEST", (10**6, 10**9))
     assert not app.run().sidebar.warning
-    monkeypatch.setattr(autosave, "SMALL", (0, 0))
-    monkeypatch.setattr(autosave, "MOST_BYTES", 10)
+    monkeypatch.setattr(written, "SMALL", (0, 0))
+    monkeypatch.setattr(written, "MOST_BYTES", 10)
     press(app, "lab_figure_pin")
     eventually(lambda: bool(app.run().sidebar.warning))
     assert len(kept_in(app)) == 1 and "save it as a file" in app.sidebar.warning[0].value

@@ -8,10 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import math
 import secrets
-import threading
-import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -20,24 +17,16 @@ from typing import Any, Final, Literal
 import streamlit as st
 from streamlit import runtime
 
-from pages.ui import again, book, disk, kept, notebook_file, reading, saving, uploads
+from pages.ui import again, book, disk, kept, notebook_file, reading, uploads, written
 from pages.ui.scripts import script
 from pages.ui.text import lit
-from treedp_core.checks import InputError
-from treedp_core.notebook.archive import open_study, save
+from pages.ui.written import Written
+from treedp_core.notebook.archive import open_study
 from treedp_core.notebook.study import Study
 from treedp_core.words import megabytes, whole
 
 CONSENT: Final = "It holds TRUE COUNTS of your data sets, and stays on this computer until you take it away here."
 GONE: Final = "Nothing is kept in this browser any more: it was removed there, in another tab perhaps."
-SMALL: Final = (20_000, 2 << 20)
-"""Nodes, and bytes of cells, that are written while the page waits: that takes a moment. More is written beside it."""
-LARGEST: Final = (4_000_000, book.BYTES)
-"""The same of what is kept at all: more must be saved as a file."""
-MOST_BYTES: Final = 36 << 20
-"""Of the file: in letters it is a third longer, and .streamlit/config.toml says what a browser may send."""
-PAUSE_SECONDS: Final = 20.0
-"""Between two writings of what is not small."""
 SLOT: Final = "autosave_open"
 _KEY: Final = "autosave_script"
 _STATE: Final = "_autosave"
@@ -54,26 +43,6 @@ class Record:
     size: int
 
 
-@dataclass(eq=False)
-class _Writing:
-    """A session that is being written down, on a thread of its own, and what came of it."""
-
-    study: Study
-    signature: str
-    content: bytes | None = None
-    is_over: bool = False
-
-    def run(self) -> None:
-        """Write it."""
-        try:
-            content = save(self.study, with_data=True)
-            self.content = content if len(content) <= MOST_BYTES else None
-        except InputError:
-            self.content = None
-        finally:
-            self.is_over = True
-
-
 @dataclass
 class _Auto:
     """What this session knows of its browser, and what it wants of it.
@@ -86,13 +55,8 @@ class _Auto:
     other: Record | None = None
     wants: Wants = ""
     asked: int = 0
-    signature: str = ""
-    content: bytes = b""
-    nth: int = 0
     coming: bytes = b""
-    writing: _Writing | None = None
-    begun: float = -math.inf
-    too_large: str = ""
+    written: Written = field(default_factory=Written)
     has_failed: bool = False
     token: str = field(default_factory=lambda: secrets.token_hex(16))
 
@@ -115,8 +79,8 @@ def switch() -> None:
     st.toggle("Keep it in this browser", key=_SWITCH, on_change=_switched, help=f"After every change. {CONSENT}")
     if auto.on:
         often = (
-            f"at most every {whole(round(PAUSE_SECONDS))} seconds, as it is large"
-            if not _fits(SMALL)
+            f"at most every {whole(round(written.PAUSE_SECONDS))} seconds, as it is large"
+            if not written.fits(written.SMALL)
             else "after every change"
         )
         st.caption(f"{f':red[NOT PRIVATE]: {CONSENT} ' if kept.everything() else ''}It is kept {often}.")
@@ -129,7 +93,7 @@ def offers() -> None:
     auto = _auto()
     if auto.coming:
         _open()
-    if auto.on and _is_too_large():
+    if auto.on and auto.written.is_too_large:
         st.warning("This notebook is too large by now to be kept in the browser: save it as a file.",
                    icon=":material/book_2:")  # fmt: skip
     elif auto.on and auto.has_failed:
@@ -176,58 +140,25 @@ def run() -> None:
     told: dict[str, Any] = {"session": auto.token, "on": auto.on, "wants": auto.wants, "asked": auto.asked}
     told |= {"nth": -1, "url": "", "title": ""}
     waits = False
-    if auto.on and not auto.has_question and _fits(LARGEST):
-        waits = _write(auto)
-        if auto.content:
-            told |= {"nth": auto.nth, "url": _address(auto), "title": book.notebook().title}
+    if auto.on and not auto.has_question and written.fits(written.LARGEST):
+        waits = auto.written.keep_up()
+        if auto.written.content:
+            told |= {"nth": auto.written.nth, "url": _address(auto), "title": book.notebook().title}
     script("autosave")(data=told, key=_KEY, height=1, on_told_change=_told)
     if waits:
         st.fragment(_wait, run_every=1.0)()
 
 
-def _write(auto: _Auto) -> bool:
-    """Write the session down, where it has changed; whether something is still to be written."""
-    study = saving.study()
-    signature = saving.signature(study)
-    done = auto.writing if auto.writing is not None and auto.writing.is_over else None
-    if done is not None:
-        auto.writing = None
-        auto.too_large = done.signature if done.content is None else ""
-        if done.content is not None:
-            auto.content, auto.signature, auto.nth = done.content, done.signature, auto.nth + 1
-    if signature in (auto.signature, auto.too_large):
-        return False
-    if _fits(SMALL):
-        auto.writing = None
-        auto.content, auto.signature, auto.nth = save(study, with_data=True), signature, auto.nth + 1
-        return False
-    if auto.writing is None and time.monotonic() >= auto.begun + PAUSE_SECONDS:
-        auto.writing, auto.begun = _Writing(study, signature), time.monotonic()
-        threading.Thread(target=auto.writing.run, name="notebook in the browser", daemon=True).start()
-    return True
-
-
 def _wait() -> None:
     """Have the page run again once what is being written is there, or the next writing may begin."""
-    auto = _auto()
-    if auto.writing.is_over if auto.writing is not None else time.monotonic() >= auto.begun + PAUSE_SECONDS:
+    if _auto().written.is_due:
         st.rerun()
 
 
 def _address(auto: _Auto) -> str:
     """Where the browser fetches it: an address that nobody can guess."""
     files = runtime.get_instance().media_file_mgr
-    return str(files.add(auto.content, f"application/octet-stream; export={auto.token}", "autosave"))
-
-
-def _is_too_large() -> bool:
-    return bool(_auto().too_large) or not _fits(LARGEST)
-
-
-def _fits(most: tuple[int, int]) -> bool:
-    """Whether the session has at most so many nodes, and bytes of cells."""
-    nodes = sum(one.data.tree.n_nodes for one in kept.everything())
-    return nodes <= most[0] and sum(book.held().weights.values()) <= most[1]
+    return str(files.add(auto.written.content, f"application/octet-stream; export={auto.token}", "autosave"))
 
 
 def _told() -> None:
@@ -306,18 +237,18 @@ def _remove() -> None:
 def _forget() -> None:
     """Keep nothing in the browser from now on."""
     auto = _auto()
-    auto.on, auto.found, auto.other, auto.content, auto.signature, auto.writing = False, None, None, b"", "", None
-    auto.has_failed = False
+    auto.on, auto.found, auto.other, auto.has_failed = False, None, None, False
+    auto.written = Written(nth=auto.written.nth)  # what the browser has tried to write is told by it
 
 
 def _retry() -> None:
-    _auto().signature = ""
+    _auto().written.signature = ""
 
 
 def _keep_mine() -> None:
     auto = _auto()
     auto.ask("force")
-    auto.on, auto.other, auto.found, auto.signature = True, None, None, ""
+    auto.on, auto.other, auto.found, auto.written.signature = True, None, None, ""
 
 
 def _later() -> None:

@@ -381,7 +381,7 @@ def _names(data: Data, n_levels: int) -> tuple[str, ...]:
             return data.labels.level_names
         case Subject():
             return data.level_names
-    what = data.unit if data.numeric else "leaves in a row"
+    what = data.unit if data.numeric else "leaves"
     return ("all", *(f"level {i} of {what}" for i in range(1, n_levels)))
 
 

@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hostile_notebooks import HOSTILE, PEOPLE, PLAN, flipped, sound, zipped
+from pages.ui import saving
 from pages.ui.reading import READ_BYTES
 from pages.ui.workers import Limits, Workers
 from treedp_core.checks import InputError
@@ -248,6 +249,18 @@ def test_a_plan_goes_without_data_unless_it_tells_of_true_counts() -> None:
         study = Study(notebook=Notebook("n", (cell,)), plan=plan, version="1")
         found = open_study(save(study, with_data=False))
         assert (found.plan, found.notebook.cells[0].plan) == (kept, kept)
+
+
+def test_a_noted_plan_is_written_once_however_often_autosave_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[ReleasePlan] = []
+    to_json = ReleasePlan.to_json
+    monkeypatch.setattr(ReleasePlan, "to_json", lambda plan: written.append(plan) or to_json(plan))
+    other = ReleasePlan.of(Experiment(epsilon=0.25), PEOPLE, whom="person")
+    noted = (Noted("0" * 64, PLAN), Noted("0" * 64, other), Noted("1" * 64, PLAN))
+    signatures = {saving.signature(Study(notebook=Notebook(), noted=noted, version="1")) for _ in range(3)}
+    assert len(signatures) == 1 and len(written) == len(noted)
+    assert len({one.mark for one in noted}) == len(noted)
+    assert saving.signature(Study(notebook=Notebook(), noted=noted[:1], version="1")) not in signatures
 
 
 def test_no_true_count_is_in_a_file_without_data() -> None:

@@ -52,9 +52,9 @@ def signature(found: Study) -> str:
     """Return a text that changes with everything a file would hold."""
     tables = [(one.slot, one.data.name, one.data.fingerprint) for one in found.tables]
     plan = found.plan and found.plan.to_json()
-    noted_plans = [(one.fingerprint, one.plan.to_json()) for one in found.noted]
     marks = (
-        book.held().revision, sorted(found.settings.items()), tables, plan, list(found.ranges), noted_plans,
+        book.held().revision, sorted(found.settings.items()), tables, plan, list(found.ranges),
+        [one.mark for one in found.noted],
     )  # fmt: skip
     return hashlib.sha256(repr(marks).encode()).hexdigest()
 

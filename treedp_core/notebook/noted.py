@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from treedp_core.checks import InputError
@@ -27,6 +29,11 @@ class Noted:
 
     def __post_init__(self) -> None:
         matches("the fingerprint of a noted plan", self.fingerprint, _FINGERPRINT, "STUDY_NOTED")
+
+    @cached_property
+    def mark(self) -> str:
+        """A text that differs with the data set or the plan, written once however often it is asked for."""
+        return hashlib.sha256(f"{self.fingerprint} {self.plan.to_json()}".encode()).hexdigest()
 
 
 def checked(noted: Sequence[Noted]) -> tuple[Noted, ...]:

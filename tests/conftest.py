@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from streamlit.runtime.pages_manager import PagesManager
 
 from app import all_pages
@@ -51,6 +51,10 @@ IN_CI = os.environ.get("CI", "").lower() == "true"
 _COMMON: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
 settings.register_profile("ci", derandomize=True, database=None, **_COMMON)
 settings.register_profile("desk", **_COMMON)
+# A planted fault has to be noticed, which is done at the first example that fails; a smaller one may take minutes.
+settings.register_profile(
+    "mutants", derandomize=True, database=None, phases=[Phase.explicit, Phase.generate], **_COMMON
+)
 settings.load_profile("ci" if IN_CI else "desk")
 
 

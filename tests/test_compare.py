@@ -23,7 +23,7 @@ from test_pages_notebook import OTHER, OWN
 from test_pages_own_data import counted
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, run
-from treedp_core.figures.kept import TITLED, overlaid, redrawn
+from treedp_core.figures.kept import LETTER, TITLED, overlaid, redrawn
 from treedp_core.notebook import Cell, Notebook
 from treedp_core.notebook.cell import DataNote
 from treedp_core.notebook.compare import checked, differing, other_promises, ratios
@@ -284,6 +284,12 @@ def test_figures_with_the_same_axes_share_them_the_first_one_dashed() -> None:
     named = overlaid([drawn(annotations=notes), drawn(annotations=notes)], "AB")
     assert named is not None and [one.text for one in named.layout.annotations] == ["title"]
     assert named.layout.legend.y == TITLED and fig.layout.legend.y is None
+    line = {"type": "line", "y0": 0, "y1": 1}
+    lettered = overlaid(
+        [drawn(annotations=notes, shapes=[{**line, "x0": at, "x1": at}]) for at in (0.5, 1)], "AB"
+    )  # fmt: skip
+    assert lettered is not None and not named.layout.annotations[0].yshift
+    assert lettered.layout.annotations[0].yshift == LETTER, "the title stands above the letters of the lines"
     bars = overlaid([drawn("bar"), drawn("bar")], "AB")
     assert bars is not None and [one.marker.pattern.shape for one in bars.data] == ["/", ""]
     assert bars.layout.barmode == "group"

@@ -109,7 +109,8 @@ def _child(tests: Sequence[str], mutant: Mutant | None, output: str) -> None:
     if mutant:
         sys.meta_path.insert(0, _Planted(mutant))
     chosen = [str(ROOT / "tests" / test) for test in tests]
-    code = pytest.main(["-x", "-q", "--no-header", "-p", "no:cacheprovider", f"--rootdir={ROOT}", *chosen])
+    how = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "--hypothesis-profile=mutants", f"--rootdir={ROOT}"]
+    code = pytest.main([*how, *chosen])
     sys.stdout.flush()
     os._exit(PASSED + int(code))
 

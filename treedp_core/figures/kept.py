@@ -16,6 +16,8 @@ from treedp_core.figures.style import BLUE, GREEN, MORE, ORANGE, PINK, SKY, VIOL
 
 TITLED: Final = 1.1
 """Where a legend begins above titles of panels, in heights of the figure."""
+LETTER: Final = 14
+"""Pixels of a line's letter above a panel, over which the panel's title stands."""
 _TAKEN: Final[deque[bytes]] = deque(maxlen=1_000)
 """Digests of figures that plotly has taken: to check every property takes most of the time of a page that shows one."""
 DASHES: Final = ("dash", "solid", "dot", "dashdot")
@@ -93,8 +95,12 @@ def overlaid(figures: Sequence[Mapping[str, Any]], letters: str) -> go.Figure | 
         told = max((one.title.text or "" for one in same), key=len)
         fig.layout[name].update(range=_widest([one.range for one in same]), title={"text": told})
     fig.layout.annotations = [one for one in fig.layout.annotations if _is_of(one.xref) and _is_of(one.yref)]
-    if any(one.y == 1 and one.yanchor == "bottom" for one in fig.layout.annotations):  # where the legend would be
+    titles = [one for one in fig.layout.annotations if one.y == 1 and one.yanchor == "bottom"]
+    if titles:  # where the legend would be
         fig.update_layout(legend_y=TITLED, legend_yanchor="bottom")
+    if any(one.label.text for one in fig.layout.shapes):
+        for one in titles:
+            one.update(yshift=(one.yshift or 0) + LETTER)
     return fig
 
 

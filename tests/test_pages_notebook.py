@@ -117,6 +117,13 @@ def test_a_cell_opens_in_its_page_with_all_its_settings() -> None:
     assert state(app) == before
 
 
+def test_one_cell_is_not_called_nothing_where_two_are_compared() -> None:
+    app = pinned()
+    app.session_state["nb_view"] = "compare"
+    said = words(shown(app))
+    assert "Two cells are needed" in said and "Nothing is pinned" not in said
+
+
 def test_one_draw_of_another_series_and_a_tree_below_a_node_are_opened_as_they_were_pinned() -> None:
     """Seen failing: the first series and the whole tree stood there, and running again made those."""
     app = open_page("lab", lab_view="draw", lab_mechanisms=["laplace", "discrete_laplace"])

@@ -48,9 +48,9 @@ def show() -> Told:
     return Told(words.made_from(cell), ",".join(cell.badges), more=partial(_more, cell))
 
 
-def empty() -> None:
-    """Say how a figure comes here."""
-    st.info(words.EMPTY, icon=":material/keep:")
+def empty(said: str = words.EMPTY) -> None:
+    """Say how a figure, or another one, comes here."""
+    st.info(said, icon=":material/keep:")
     with st.container(horizontal=True):
         _undo()
         link("lab", "Errors to pin")

@@ -32,9 +32,10 @@ def show() -> Told:
     """Show the chosen cells together; at first the last two."""
     cells = book.notebook().cells
     if len(cells) < 2:
-        empty()
         if cells:
-            small_print("Two cells are needed to compare them: pin another figure.")
+            empty("Two cells are needed to compare them, and one is here: pin another figure.")
+        else:
+            empty()
         return Told("fewer than two cells", "")
     chosen = _chosen(cells)
     try:

@@ -56,8 +56,8 @@ def balance_and_tree(the: Draw, labels: NodeLabels, family: int, *, after: bool,
     fig.data += _bars(the, labels, family, values, high)
     fig.update_layout(
         margin={"l": 8, "r": 8, "t": 34, "b": 8}, barmode="overlay", bargap=0.12, showlegend=False,
-        xaxis=axis("records", log=False, bounds=(min([0.0, *(1.02 * one for one in totals if one < 0)]), high))
-        | {"title": None, "ticksuffix": " records", "showticksuffix": "last", "domain": [0.0, 1.0], "anchor": "y"},
+        xaxis=axis("", log=False, bounds=(min([0.0, *(1.02 * one for one in totals if one < 0)]), high))
+        | {"ticksuffix": " records", "showticksuffix": "last", "domain": [0.0, 1.0], "anchor": "y"},
         yaxis={
             "domain": list(BALANCE), "range": [-0.5, 1.5], "tickvals": [0, 1], "ticktext": ["children", "parent"],
             "showgrid": False, "zeroline": False, "automargin": True, "fixedrange": True,

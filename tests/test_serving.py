@@ -259,7 +259,7 @@ def test_nothing_is_asked_of_the_network_at_start(monkeypatch: pytest.MonkeyPatc
 
 def test_pages_are_prepared_once_and_what_stays_is_not_looked_through_again(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
-    monkeypatch.setattr(serving.gc, "freeze", lambda: done.append("frozen"))
+    monkeypatch.setattr(serving.sessions.gc, "freeze", lambda: done.append("frozen"))
     monkeypatch.setattr(serving, "_begin", lambda: done.append("begun"))
     monkeypatch.setattr(serving.exports, "linger", lambda: None)
     monkeypatch.setattr(serving.sessions, "clock", lambda chore: contextlib.nullcontext())

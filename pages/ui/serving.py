@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import gc
 import hashlib
 import logging
 import os
@@ -197,11 +196,10 @@ def _begin() -> None:
 
 
 def _warm(prepare: Callable[[], object]) -> None:
-    """Prepare, and look no more through what then stays: everybody would wait a quarter of a second each time."""
+    """Do what the first visitor would wait for, and stop looking through what it leaves."""
     with suppress(Exception):  # the first visitor's run says it
         prepare()
-    gc.collect()
-    gc.freeze()
+    sessions.collect()
 
 
 def _chores() -> Callable[[], bool]:

@@ -147,15 +147,15 @@ async def _watch(server: runtime.Runtime, chore: Callable[[], bool]) -> None:
             if ended or (_litter.is_set() and now >= due):
                 _litter.clear()
                 due = now + COLLECT_SECONDS
-                await asyncio.to_thread(_collect)
+                await asyncio.to_thread(collect)
             if ended or has_freed:
                 await asyncio.to_thread(return_pages)
         except Exception as error:  # the next tick tries again
             _log.error("the clock of sessions: %s", type(error).__name__)
 
 
-def _collect() -> None:
-    """Collect also what was there when the server stopped looking through what stays; then it stops again."""
+def collect() -> None:
+    """Collect everything once, and look no more through what then stays: each time all would wait for that."""
     gc.unfreeze()
     gc.collect()
     gc.freeze()

@@ -159,7 +159,11 @@ def wait_until_healthy(url: str, server: subprocess.Popen[Any], within: float = 
 
 @dataclass
 class Traffic:
-    """What a page and its server still owe each other: a run of the script for what the page has sent."""
+    """What a page and its server still owe each other: a run of the script for what the page has sent.
+
+    Nothing is owed to a part of a page that asks by its own clock: the server says nothing at all where a run of the
+    whole page has taken that part away just before.
+    """
 
     owed: bool = False
 
@@ -175,7 +179,8 @@ class Traffic:
     def _sent(self, payload: str | bytes) -> None:
         message = BackMsg()
         message.ParseFromString(payload if isinstance(payload, bytes) else payload.encode())
-        self.owed = self.owed or message.WhichOneof("type") == "rerun_script"
+        is_asked = message.WhichOneof("type") == "rerun_script" and not message.rerun_script.is_auto_rerun
+        self.owed = self.owed or is_asked
 
     def _received(self, payload: str | bytes) -> None:
         if not self.owed or not isinstance(payload, bytes):

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from oracles_pages import Inline, Later, answer, figure, open_page, pick, press, table, words
 from pages.ui import jobs
-from pages.ui.book import Held
+from pages.ui.book import COMPARED, Held
 from pages.ui.kept import Kept
 from test_notebook import cell
 from test_pages_data import labelled
@@ -27,7 +27,7 @@ from treedp_core.figures.kept import LETTER, TITLED, overlaid, redrawn
 from treedp_core.notebook import Cell, Notebook
 from treedp_core.notebook.cell import DataNote
 from treedp_core.notebook.compare import checked, differing, other_promises, ratios
-from treedp_core.notebook.paired import Side, matched, most_trials, on_common_noise, paired
+from treedp_core.notebook.paired import WHOLE, Side, matched, most_trials, on_common_noise, paired, spread_of
 from treedp_core.notebook.sides import CdfSide, ThresholdSide, TopDownSide
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.records import count_hierarchy, domain_of_values
@@ -84,6 +84,14 @@ def test_ratios_join_rows_by_their_words_and_place() -> None:
     assert ratios([c, d]) == {"series": ["x"], "epsilon": [1.0], "formula, B ÷ A": [1.5]}
 
 
+def test_what_no_cell_has_a_value_of_is_no_row_and_no_column_of_ratios() -> None:
+    """As where one cell was pinned before its simulation ran, and the other after."""
+    a = tabled(1, series=["x"], epsilon=[0.5], formula=[4.0], simulation=[None], **{"standard error": [None]})
+    b = tabled(2, series=["x"], epsilon=[0.5], formula=[2.0], simulation=[2.1], **{"standard error": [0.1]})
+    for one, other, times in ((a, b, 0.5), (b, a, 2.0), (a, a, 1.0)):
+        assert ratios([one, other]) == {"series": ["x"], "epsilon": [0.5], "formula, B ÷ A": [times]}
+
+
 def test_independent_simulations_have_the_error_of_their_ratio() -> None:
     a = tabled(1, level=["N"], simulation=[2.0], **{"standard error": [0.2]})
     b = tabled(2, level=["N"], simulation=[4.0], **{"standard error": [0.3]})
@@ -112,8 +120,8 @@ def side(experiment: Experiment, tree: Tree = TREE, levels: tuple[str, ...] = ("
 def test_common_draws_give_the_exact_ratio_where_only_epsilon_differs() -> None:
     a, b = Experiment(mechanism="laplace", epsilon=0.5), Experiment(mechanism="laplace", epsilon=2.0, seed=8)
     found = paired(side(a), side(b), trials=20)
-    assert found.ratio[1:] == pytest.approx([0.25, 0.25])
-    assert found.standard_error[1:] == pytest.approx([0, 0], abs=1e-12)
+    assert found.ratio[1:] == pytest.approx([0.25] * 3)
+    assert found.standard_error[1:] == pytest.approx([0] * 3, abs=1e-12)
 
 
 def test_the_error_of_a_ratio_on_common_draws_is_that_of_many_such_ratios() -> None:
@@ -125,7 +133,7 @@ def test_the_error_of_a_ratio_on_common_draws_is_that_of_many_such_ratios() -> N
     assert stated == pytest.approx(spread, rel=0.12)
     exact = [run(one, TREE, COUNTS, simulated=False).formula for one in (a, b)]
     assert exact[0] is not None and exact[1] is not None
-    truth = exact[1].level[1:] / exact[0].level[1:]
+    truth = [*exact[1].level[1:] / exact[0].level[1:], exact[1].tree / exact[0].tree]
     mean = np.mean([one.ratio for one in found], axis=0)[1:]
     assert mean == pytest.approx(truth, abs=5 * float(spread.max()) / math.sqrt(300) + 0.005)
 
@@ -135,18 +143,33 @@ def test_trees_of_other_shapes_are_compared_by_the_names_of_their_levels() -> No
     one = Experiment(mechanism="laplace")
     deeper = Tree.from_branching_factors((3, 4, 2))
     found = paired(side(one), side(one, deeper, ("all", "S", "N", "new")), trials=3000)
-    assert found.levels == ("all", "N", "S")
-    off = (found.ratio[1:] - 1.5) / found.standard_error[1:]
-    assert abs(off).max() < 4 and found.standard_error[1:].max() < 0.05
-    with pytest.raises(InputError, match="No level has the same name"):
-        paired(side(one), side(one, deeper, tuple("wxyz")), trials=2)
+    assert found.levels == ("all", "N", "S", WHOLE)
+    off = (found.ratio[1:3] - 1.5) / found.standard_error[1:3]
+    assert abs(off).max() < 4 and found.standard_error[1:3].max() < 0.05
+    bins = CdfSide("release", CdfSettings(8, (2, 2, 2), "laplace", 1.0), np.arange(8), "squared", 7)
+    with pytest.raises(InputError, match="no error of one name"):
+        paired(side(one), bins, trials=2)
+
+
+def test_tables_without_a_level_in_common_are_compared_as_a_whole() -> None:
+    """As formulas say it: a record of one table errs as its tree does, whatever its levels are called."""
+    one, deeper = Experiment(mechanism="laplace"), Tree.from_branching_factors((3, 4, 2))
+    found = on_common_noise([("B", side(one), side(one, deeper, ("all", "state", "county", "zip")))], trials=3000)
+    assert found["level"] == ["all", WHOLE]
+    exact = [run(one, tree, tree.counts_of_leaves(np.ones(tree.n_leaves)), simulated=False).formula
+             for tree in (TREE, deeper)]  # fmt: skip
+    assert exact[0] is not None and exact[1] is not None
+    ratio, error = found["ratio"][1], found["standard error"][1]
+    assert isinstance(ratio, float) and isinstance(error, float)
+    assert abs(ratio - exact[1].tree / exact[0].tree) < 4 * error < 0.1
+    assert spread_of(found).startswith(f"{ratio:.2f}")
 
 
 def test_series_of_one_name_are_compared_and_the_first_ones_where_none_is() -> None:
     a, b, c = (Side(name, Experiment(), TREE, COUNTS, ()) for name in "abc")
     assert matched([(a, b), (b, c), (c,)]) == [("B", b, b), ("C", a, c)]
     found = on_common_noise([("B", side(Experiment()), side(Experiment(epsilon=2.0)))], trials=5)
-    assert found["cells"] == ["B ÷ A"] * 3 and found["level"] == ["all", "N", "S"]
+    assert found["cells"] == ["B ÷ A"] * 4 and found["level"] == ["all", "N", "S", WHOLE]
     assert math.isnan(found["ratio"][0])  # type: ignore[arg-type]  # the public total is exact in both
     assert most_trials([("B", a, b)]) == 400
 
@@ -173,10 +196,10 @@ def test_topdown_releases_are_compared_on_the_same_noise() -> None:
     sides = [TopDownSide("x", subject, Wanted(rho, 1e-6, unit, None, Spread.STACKED, "ls_water_filling"), seed)
              for rho, seed in ((1e-4, 7), (1e-4 / 16, 8))]  # fmt: skip
     found = paired(*sides, trials=60)
-    assert found.levels == ("all", "region", "age") and math.isnan(found.ratio[0])
-    assert found.ratio[1:] == pytest.approx([4, 4], rel=0.25)
+    assert found.levels == ("all", "region", "age", WHOLE) and math.isnan(found.ratio[0])
+    assert found.ratio[1:] == pytest.approx([4] * 3, rel=0.25)
     same = paired(sides[0], replace(sides[0], seed=9), trials=5)
-    assert same.ratio[1:].tolist() == [1.0, 1.0] and same.standard_error[1:].tolist() == [0.0, 0.0]
+    assert same.ratio[1:].tolist() == [1.0] * 3 and same.standard_error[1:].tolist() == [0.0] * 3
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -187,7 +210,7 @@ def test_what_is_compared_of_topdown_is_what_it_releases(rule: str) -> None:
     squares = side.ready()
     for seed in range(10):
         released = draw(subject, side.wanted, seed).levels
-        assert squares(generator("release of TopDown", seed)).tolist() == [one.rmse**2 for one in released]
+        assert squares(generator("release of TopDown", seed))[:-1].tolist() == [one.rmse**2 for one in released]
 
 
 def test_runs_of_thresholds_are_compared_on_the_same_noise() -> None:
@@ -238,7 +261,8 @@ def test_a_cell_of_every_page_that_releases_is_drawn_again_as_its_page_would() -
     found = [sides[0] for sides in app.session_state["found"]]
     said = [attrgetter(name)(one) for one, (_, name) in zip(found, asked.values(), strict=True)]
     assert said == [2.0, 0.25, 3.0, 4.0, 5.0, 6.0] and app.session_state["formula"] == []
-    assert found[0].settings.branching_factors == (2,) * 7 and found[1].levels == ("all", *found[1].subject.columns)
+    assert found[0].settings.branching_factors == (2,) * 7
+    assert found[1].levels == ("all", *found[1].subject.columns, WHOLE)
     assert len(found[1].subject.columns) == 2 and found[2].source.counts is not None
     assert [one.experiment.shares for one in found[3:]] == [(), (0.2, 0.3, 0.5), (0.2, 0.3, 0.5)]
     assert [one.experiment.accounting for one in found[3:]] == ["formula", "numerical", "formula"]
@@ -386,6 +410,8 @@ def test_cells_are_simulated_again_on_the_same_noise(
     assert len(known) and known["ratio"].tolist() == pytest.approx([0.5] * len(known), rel=1e-9)
     assert known["standard error"].tolist() == pytest.approx([0.0] * len(known), abs=1e-9)
     assert "one stream of noise, seed 7" in words(app) and "Different promises" in answer(app)
+    app.session_state[COMPARED] = app.session_state[COMPARED][::-1]
+    assert "The last result was of other cells. Press **Compare on the same noise**" in words(app.run())
 
 
 def test_a_comparison_under_way_shows_how_far_it_is_and_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:

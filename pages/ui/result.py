@@ -251,10 +251,13 @@ def _state(job: jobs.Job | None, asked: Hashable, error: InputError | None) -> S
     return State.CANCELLED if job.key == asked else State.STALE
 
 
-def show_state(result: Result[Any], what: str, unit: str = "%") -> None:
+def show_state(
+    result: Result[Any], what: str, unit: str = "%", *, button: str = "Run", other: str = "data"
+) -> None:  # fmt: skip
     """Say how a result stands: why it was refused, how far it is and how to stop it, or that it is of other settings.
 
-    `what` names the work, such as "Searching for the best split"; `unit` is what its total counts.
+    `what` names the work, such as "Searching for the best split"; `unit` is what its total counts, `button` what begins
+    it, `other` what it was of when it was not of this.
     """
     if result.error is not None:
         refusal(result.error)
@@ -267,10 +270,10 @@ def show_state(result: Result[Any], what: str, unit: str = "%") -> None:
                       help="Begin anew what was cancelled.")  # fmt: skip
     if not result.is_ready and result.value is not None and result.about:
         st.session_state[_MEANWHILE] = result.about
-        told = " Press **Run** for the present settings." if result.state is State.STALE and result.begin else ""
+        told = f" Press **{button}** for the present settings." if result.state is State.STALE and result.begin else ""
         small_print(f":material/history: Shown meanwhile: {result.about}.{told}")
     if result.state is State.STALE and result.is_elsewhere:
-        small_print(":material/info: The last result was of other data. Press **Run** for these.")
+        small_print(f":material/info: The last result was of other {other}. Press **{button}** for these.")
 
 
 def begin() -> None:

@@ -143,7 +143,7 @@ def ratios(cells: Sequence[Cell]) -> dict[str, list[Value]]:
 
 def _keys(cell: Cell) -> list[str]:
     """The columns that say what a row is of: words, and numbers that rise as an x axis does."""
-    columns = cell.columns or {}
+    columns = {name: of for name, of in (cell.columns or {}).items() if any(one is not None for one in of)}
     words = [name for name in columns if not _is_number(cell, name)]
     number = next((name for name in columns if _is_number(cell, name)), None)
     is_axis = number is not None and len(columns) > len(words) + 1 and number in list(columns)[: len(words) + 1]

@@ -31,6 +31,13 @@ Squares = Callable[[np.random.Generator], FloatArray]
 
 MOST_TRIALS: Final = 400
 """Pairs of releases that are drawn, where they are not too large for that."""
+WHOLE: Final = "(whole tree)"
+"""The row of all nodes together, which trees have in common whatever their levels are called."""
+
+
+def with_whole(squares: AnyArray, n_nodes: AnyArray) -> FloatArray:
+    """Return mean squared errors of levels, (n_levels,), and that of all their nodes behind them."""
+    return np.append(squares, np.average(squares, weights=n_nodes))
 
 
 class AnySide(Protocol):
@@ -84,17 +91,21 @@ class Side:
     tree : Tree
     counts : (n_nodes,)
         True counts, in records.
-    levels : tuple of str
-        Names of the levels.
+    level_names : tuple of str
     """
 
     name: str
     experiment: Experiment
     tree: Tree
     counts: AnyArray
-    levels: tuple[str, ...]
+    level_names: tuple[str, ...]
     measure: ClassVar[str] = "Root mean squared error of a node"
     affordable: ClassVar[int] = MOST_TRIALS
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Names of the levels, and the whole tree."""
+        return (*self.level_names, WHOLE)
 
     @property
     def seed(self) -> int:
@@ -114,7 +125,7 @@ class Side:
     @property
     def key(self) -> Hashable:
         """What its errors depend on."""
-        return self.experiment, self.levels, id(self.counts)
+        return self.experiment, self.level_names, id(self.counts)
 
     def ready(self) -> Squares:
         """Return what draws a release."""
@@ -123,7 +134,8 @@ class Side:
         def squares(rng: np.random.Generator) -> FloatArray:
             released = pipeline.postprocessing[0](pipeline.noise.draw(rng, 1) + self.counts)
             errors = np.asarray(released - self.counts, dtype=np.float64)[0]
-            return np.asarray(np.add.reduceat(np.square(errors), level_start) / self.tree.level_sizes)
+            sizes = self.tree.level_sizes
+            return with_whole(np.add.reduceat(np.square(errors), level_start) / sizes, sizes)
 
         return squares
 
@@ -135,7 +147,7 @@ class Paired:
     Parameters
     ----------
     levels : tuple of str
-        Names of the levels that both have.
+        Names of the rows that both have.
     ratio, standard_error : (n_levels,)
         nan where the first one's error is 0.
     trials : int
@@ -152,12 +164,13 @@ def paired(one: AnySide, other: AnySide, *, trials: int, watch: Watch | None = N
 
     Each trial draws the noise of both from one stream, that of the first one's seed, so what is luck in one is luck in
     the other too, and the ratio is known more closely than from two runs of their own. Trees of other shapes draw from
-    the same stream at other places; their levels are matched by name.
+    the same stream at other places; their levels are matched by name, and the whole
+    of one with the whole of the other.
 
     Raises
     ------
     InputError
-        What the releases refuse; ``TRIALS_RANGE``; ``COMPARE_LEVELS`` where no level has a name in both.
+        What the releases refuse; ``TRIALS_RANGE``; ``COMPARE_LEVELS`` where no row has a name in both.
 
     Examples
     --------
@@ -173,11 +186,11 @@ def paired(one: AnySide, other: AnySide, *, trials: int, watch: Watch | None = N
     ...     for epsilon in (1.0, 2.0)
     ... )
     >>> paired(a, b, trials=50).ratio[1:].round(6).tolist()
-    [0.5, 0.5]
+    [0.5, 0.5, 0.5]
     """
     levels = tuple(name for name in one.levels if name in other.levels)
     if not levels:
-        raise InputError("COMPARE_LEVELS", "No level has the same name in both cells, so none can be compared.")
+        raise InputError("COMPARE_LEVELS", "These cells have no error of one name in common, so none can be compared.")
     checks.trials(trials, one.n_values + other.n_values)
     seed = checks.seed(one.seed)
     draws = [side.ready() for side in (one, other)]

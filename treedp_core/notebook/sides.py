@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 import numpy as np
 
-from treedp_core.errors.compare import compare_on_tree
+from treedp_core.errors.compare import Compared, compare_on_tree
 from treedp_core.experiment import Experiment
-from treedp_core.notebook.paired import MOST_TRIALS, FloatArray, Squares
+from treedp_core.notebook.paired import MOST_TRIALS, WHOLE, FloatArray, Squares, with_whole
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.compare import released
 from treedp_core.studies.multiplicative import run as thresholds
@@ -52,8 +52,8 @@ class TopDownSide:
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """Names of the levels."""
-        return self.subject.level_names
+        """Names of the levels, and the whole tree."""
+        return (*self.subject.level_names, WHOLE)
 
     @property
     def n_values(self) -> int:
@@ -71,17 +71,19 @@ class TopDownSide:
         ready, tree, counts = self.wanted.plan(subject), subject.tree, subject.counts
         refuse_no_records(self.wanted.unit, subject.total)
         if tree is None or counts is None:
-            return lambda rng: np.array(
-                [one.rmse**2 for one in compare(release(subject.table, ready, rng, str(rule.sparse)))]
-            )
+            return lambda rng: _by_level(compare(release(subject.table, ready, rng, str(rule.sparse))))
         noise = noise_on_tree(ready, tree)
         function = rule.on(noise)
 
         def squares(rng: np.random.Generator) -> FloatArray:
             made = tidied(function(noise.draw(rng) + counts))
-            return np.array([one.rmse**2 for one in compare_on_tree(tree, counts, made)])
+            return _by_level(compare_on_tree(tree, counts, made))
 
         return squares
+
+
+def _by_level(levels: Sequence[Compared]) -> FloatArray:
+    return with_whole(np.array([one.rmse**2 for one in levels]), np.array([float(one.n_cells) for one in levels]))
 
 
 @dataclass(frozen=True, eq=False)

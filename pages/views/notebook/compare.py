@@ -25,6 +25,9 @@ from treedp_core.words import short, whole
 
 KEY: Final = book.COMPARED
 SLOT: Final = "nb_same_noise_job"
+SAME_NOISE: Final = "Compare on the same noise"
+IN_STRIP: Final = 160
+"""Characters that the names of the cells have in the strip: about a line."""
 FORMULAS: Final = "Every number of these cells is a formula, so their ratios are exact."
 
 
@@ -49,7 +52,8 @@ def show() -> Told:
     noise = _same_noise(chosen)
     asked.show()
     badges = dict.fromkeys(badge for one in chosen for badge in one.badges)
-    names = " · ".join(f"{letter} {lit(one.name, 40)}" for letter, one in zip(core.LETTERS, chosen, strict=False))
+    each = IN_STRIP // len(chosen)
+    names = " · ".join(f"{letter} {lit(one.name, each)}" for letter, one in zip(core.LETTERS, chosen, strict=False))
     return Told(names, ",".join(badges), more=partial(_more, chosen, noise))
 
 
@@ -109,10 +113,10 @@ def _same_noise(cells: Sequence[Cell]) -> Columns | None:
     run_button(
         found,
         "nb_same_noise",
-        label="Compare on the same noise",
+        label=SAME_NOISE,
         help=f"Simulate every cell {whole(trials)} times on one stream of noise, so that luck cancels in the ratio.",
     )
-    show_state(found, "Simulating", "runs")
+    show_state(found, "Simulating", "runs", button=SAME_NOISE, other="cells")
     if not found.is_ready:
         return None
     leaks = any(one.reads_counts for _, *pair in pairs for one in pair)

@@ -30,7 +30,9 @@ from treedp_core.figures.style import (
 )
 from treedp_core.figures.text import plot_text
 from treedp_core.privacy.origin import of_truth
+from treedp_core.studies.cdf.bands import Reach
 from treedp_core.studies.cdf.gains import Gain
+from treedp_core.studies.cdf.matrices.wanted import terms_of, text_of
 from treedp_core.studies.cdf.pipelines import PipelineCurve
 from treedp_core.studies.cdf.widths import BINARY, HISTOGRAM, YOURS, Width
 from treedp_core.tree import AnyArray, FloatArray, IntArray
@@ -81,7 +83,8 @@ def band_figure(
     """Return half widths of bands by value, and above them the cumulative counts with the band of one's own.
 
     Next to a CDF a band of every tree is a stroke: how far it reaches is seen on an axis of its own. The chosen range
-    is shaded. Many bins are thinned to the extremes in each of 700 slices.
+    is shaded. Many bins are thinned to the extremes in each of 700 slices. Where ranges of one's own were asked for,
+    each stands at what its answer is off by at most, from its first bin to its last.
 
     >>> one = CdfLines(np.array([0.0, 1.0, 2.0]), np.array([3, 5]), np.array([4.0, 5.0]), np.array([4, 5]))
     >>> fig = band_figure(one, [Width("yours", "2", np.array([2.5, 0.0]))], x_title="age")
@@ -98,9 +101,10 @@ def band_figure(
     if lines.consistent is not None:
         traces.append(_line(x, lines.consistent, at, "consistent", AFTER, "solid", width=2.0))
     above = [trace | {"yaxis": "y2"} for trace in traces]
-    top = limits([one.half for one in widths], log=False, default=(0.0, 1.0))
+    top = limits([one.half if one.own is None else one.own.each for one in widths], log=False, default=(0.0, 1.0))
+    below = [_width(lines, one) if one.own is None else _own_width(lines, one, one.own) for one in widths]
     fig = new_figure(
-        [*above, *(_width(lines, one) for one in widths)],
+        [*above, *below],
         xaxis=axis(x_title, log=False, bounds=_bounds(lines)),
         yaxis=axis("± records (95 %)", log=False, bounds=top, grid=True) | {"domain": BELOW},
     )
@@ -118,14 +122,34 @@ WIDTH_LOOKS: Final = {YOURS: Look(AFTER, "solid", ""), BINARY: LOOKS["binary"], 
 
 
 def _width(lines: CdfLines, one: Width) -> Trace:
-    at, look = thinned(one.half), WIDTH_LOOKS[one.name]
-    tree = f" ({one.way})" if one.name == YOURS else ""
-    name = plot_text(f"{one.name}{tree} ± {margin(one.largest)}")
-    line = _line(
-        _places(lines, at), one.half, at, name, look.colour, look.dash, width=3.0 if one.name == YOURS else 2.0
-    )
+    at = thinned(one.half)
+    line = _line(_places(lines, at), one.half, at, "", GREY, "solid", width=2.0)
     hover = "%{fullData.name}<br>up to %{x:,.6~g}: ± %{y:,.1f}<extra></extra>"
-    return line | {"legend": "legend2", "hovertemplate": hover}
+    return line | _look_of(one) | {"hovertemplate": hover}
+
+
+def _own_width(lines: CdfLines, one: Width, own: Reach) -> Trace:
+    """Each range as a stroke from its first bin to its last; a weighted sum has several at one height."""
+    last = _bounds(lines)[1]
+    x, y, said = list[float | None](), list[float | None](), list[str]()
+    for asked, off in zip(own.ranges, own.each.tolist(), strict=True):
+        for first, stop, _ in terms_of(asked):
+            x += [float(lines.edges[first - 1]), min(float(lines.edges[stop]), last), None]
+            y += [off, off, None]
+            said += [text_of(asked)] * 3
+    hover = "%{fullData.name}<br>bins %{customdata}: ± %{y:,.1f} by itself<extra></extra>"
+    ends = {"size": 5, "color": WIDTH_LOOKS[one.name].colour}
+    return scatter(x=x, y=y, customdata=said, mode="lines+markers", marker=ends, hovertemplate=hover) | _look_of(one)
+
+
+def _look_of(one: Width) -> Trace:
+    look = WIDTH_LOOKS[one.name]
+    tree = f" ({one.way})" if one.name == YOURS else ""
+    return {
+        "name": plot_text(f"{one.name}{tree} ± {margin(one.asked)}"),
+        "line": {"color": look.colour, "dash": look.dash, "width": 3.0 if one.name == YOURS else 2.0},
+        "legend": "legend2",
+    }
 
 
 def _places(lines: CdfLines, at: AnyArray) -> AnyArray:

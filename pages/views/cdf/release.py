@@ -40,6 +40,7 @@ from treedp_core.studies.cdf.compare import (
     release_table,
 )
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan, matrix_ledger
+from treedp_core.studies.cdf.matrices.wanted import Ranges, terms_of
 from treedp_core.studies.cdf.partition import DividedPlan, off_and_alone
 from treedp_core.studies.cdf.pipelines import above_bound, has_bound, lower_bound
 from treedp_core.studies.cdf.release import STRATEGIES
@@ -72,7 +73,7 @@ def show() -> Told:
     """Show how far the band of a release reaches, beside those of other trees, and a range of it."""
     data, say_of_bins = choose(controls)
     mine, say = drawn_of(data)
-    _set_range(data, *_bins_wanted(data))
+    _set_range(data, *_bins_wanted(data, mine.plan.settings.ranges))
     start, stop, told_of_range = _chosen_range(data)
     plan: Any = mine.plan
     drawn = given(mine, draw, given(plan, plan_cdf, plan.settings).named("plan"),
@@ -173,18 +174,23 @@ def _set_range(data: Bins, start: int, stop: int) -> None:
         end.set(value)
 
 
-def _bins_wanted(data: Bins) -> tuple[int, int]:
-    """Edges nearest to the range asked for; the middle half where that range was meant for other data.
+def _bins_wanted(data: Bins, own: Ranges) -> tuple[int, int]:
+    """Edges nearest to the range asked for, where it was meant for these data and ranges of one's own.
 
-    It was when no bin of these is left in it, or when other data, or the ages that its default is for, came before.
+    Else the first of those ranges, or the middle half. It was meant for others when no bin of these is left in it, or
+    when others, or the ages that its default is for, came before.
     """
     wanted = s.FROM.value, s.TO.value
     start, stop = (data.bin_at(end) for end in wanted)
     is_default = wanted == (s.FROM.default, s.TO.default)
-    before = st.session_state.get(_SHOWN, sample(SAMPLE).fingerprint if is_default else data.fingerprint)
-    st.session_state[_SHOWN] = data.fingerprint
+    here = (data.fingerprint, own)
+    before = st.session_state.get(_SHOWN, (sample(SAMPLE).fingerprint, ()) if is_default else here)
+    st.session_state[_SHOWN] = here
     lost = start == stop and wanted[0] != wanted[1]
-    if lost or before != data.fingerprint:
+    first, last, _ = terms_of(own[0])[0] if own else (1, 0, 0.0)
+    if before != here and first <= min(last, data.n_within):
+        return first - 1, min(last, data.n_within)
+    if lost or before[0] != data.fingerprint:
         return data.n_within // 4, data.n_within - data.n_within // 4
     return start, stop
 
@@ -212,15 +218,13 @@ def _figure(shown: _Shown) -> None:
         answer = partition_answer(mine.plan, widths[0].largest, *errors)
     else:
         used = mine.plan.settings
-        answer = band_answer(widths, data.total if used.unit.total_is_public else None, len(used.ranges))
+        answer = band_answer(widths, data.total if used.unit.total_is_public else None)
     frame.figure(
         call(band_figure, _lines(shown), shown.widths, x_title=data.unit, chosen=shown.ends),
         key="cdf_release",
         alt=answer,
         answer=f"{answer} {range_answer(shown.ends, count, mine.margin(shown.start, shown.stop))}",
-        caption=f"Below: half width of the band that holds for all cumulative counts at once, 95 %: "
-        f"{short(mine.band.multiple)} exact standard deviations for yours, from {whole(mine.band.trials)} simulated "
-        f"errors; {rests_on(mine.plan)}. The other trees have the same mechanism, budget and least squares.\n\n"
+        caption=f"Below: {_below(shown)}. The other trees have the same mechanism, budget and least squares.\n\n"
         f"Above: NOT PRIVATE: one simulated release beside the exact counts. {what(mine.plan.settings)}; "
         f"{bins_in_words(data)}, {whole(data.total)} records, seed {mine.seed}. The band is tightened by what is "
         f"public. Consistent: the closest whole, non-decreasing counts that end at N, {mine.fit} error (Rameshwar et "
@@ -230,6 +234,21 @@ def _figure(shown: _Shown) -> None:
         simulated=True,
         brush=partial(_brush, data),
         label=tuned.label("cdf"),
+    )
+
+
+def _below(shown: _Shown) -> str:
+    """What stands below the CDF."""
+    band, asked = shown.mine.band, shown.widths.value[0].own
+    if asked is not None:
+        return (
+            "how far the answer to each of your ranges is off at most by itself, 95 %, from its first bin to its last "
+            f"(a sum at each of its parts), from {whole(band.trials)} simulated errors; it depends on no records"
+        )
+    return (
+        "half width of the band that holds for all cumulative counts at once, 95 %: "
+        f"{short(band.multiple)} exact standard deviations for yours, from {whole(band.trials)} simulated errors; "
+        f"{rests_on(shown.mine.plan)}"
     )
 
 

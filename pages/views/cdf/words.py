@@ -47,7 +47,7 @@ def rests_on(plan: AnyPlan) -> str:
     return "it depends on no records"
 
 
-def band_answer(widths: Sequence[Width], total: int | None, n_ranges: int = 0) -> str:
+def band_answer(widths: Sequence[Width], total: int | None) -> str:
     """Return how far off what was asked for is at most, and with another tree; `total` is N where it is public.
 
     That is all cumulative counts, or so many ranges of one's own.
@@ -56,18 +56,17 @@ def band_answer(widths: Sequence[Width], total: int | None, n_ranges: int = 0) -
     share = f" ({short(100 * mine.largest / total, 2)} %)" if total else ""
     every = f"all {whole(mine.half.size)} cumulative counts"
     lead, after = f"{every[0].upper()}{every[1:]} are within ± {margin(mine.largest)} records{share} at once", ""
-    reach = {one: one.largest for one in widths}
     if mine.own is not None:
+        n_ranges = len(mine.own.ranges)
         named = f"Your {whole(n_ranges)} ranges are all" if n_ranges > 1 else "Your range is"
-        lead = f"{named} within ± {margin(mine.own)} records"
-        after = f" The band is of {every}: ± {margin(mine.largest)}."
-        reach = {one: one.own or 0.0 for one in widths}
+        lead = f"{named} within ± {margin(mine.asked)} records"
+        after = f" It is not made for {every}: ± {margin(mine.largest)}."
     lead += ", nineteen times in twenty"
     if not others:
         return f"{lead}.{after}"
-    other = max(others, key=reach.__getitem__)
-    needs = "needs" if reach[other] > reach[mine] else "needs only"
-    return f"{lead}; a {other.name} {needs} ± {margin(reach[other])}.{after}"
+    other = max(others, key=lambda one: one.asked)
+    needs = "needs" if other.asked > mine.asked else "needs only"
+    return f"{lead}; a {other.name} {needs} ± {margin(other.asked)}.{after}"
 
 
 def partition_answer(plan: DividedPlan, widest: float, off: float, alone: float) -> str:

@@ -20,7 +20,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.errors.simulated import CHUNK_CELLS
 from treedp_core.postprocess.isotonic import IntArray
-from treedp_core.studies.cdf.matrices.wanted import terms_of
+from treedp_core.studies.cdf.matrices.wanted import Ranges, terms_of
 from treedp_core.studies.cdf.plan import AnyPlan
 from treedp_core.studies.cdf.release import CdfRelease
 from treedp_core.tree import AnyArray, FloatArray
@@ -77,25 +77,56 @@ def band_multiple(plan: AnyPlan, confidence: float = 0.95, trials: int = 999, se
     """
     noisy = plan.variance > 0
     deviation = np.sqrt(plan.variance[noisy])
-    return _at_most(plan, lambda errors: errors[:, noisy] / deviation, confidence, trials, seed)
+    (multiple,) = _at_most(plan, lambda errors: _largest(errors[:, noisy] / deviation), confidence, trials, seed)
+    return float(multiple)
 
 
-def ranges_reach(plan: AnyPlan, confidence: float = 0.95, trials: int = 999, seed: int = 7) -> float:
-    """Return how far the answers to a plan's own ranges are off at most, all at once, in records; see `band_multiple`.
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """How far the answers to ranges of one's own are off at most, in records; it depends on no records.
 
-    It holds as the band does, for the largest simulated error of an answer, which depends on no records.
+    Parameters
+    ----------
+    ranges : tuple
+        (R,) ranges of bins, or weighted sums of some.
+    together : float
+        All of them at once.
+    each : (R,)
+        Each by itself.
     """
-    terms = list(map(terms_of, plan.settings.ranges))
+
+    ranges: Ranges
+    together: float
+    each: FloatArray
+
+
+def ranges_reach(plan: AnyPlan, confidence: float = 0.95, trials: int = 999, seed: int = 7) -> Reach:
+    """Return how far the answers to a plan's own ranges are off at most; see `band_multiple`.
+
+    Both hold as the band does, for the largest simulated error of all answers and of each.
+    """
+    ranges = plan.settings.ranges
+    terms = list(map(terms_of, ranges))
 
     def answers(errors: FloatArray) -> FloatArray:
         off = np.pad(errors, ((0, 0), (1, 0)))
-        return np.stack([sum(w * (off[:, last] - off[:, first - 1]) for first, last, w in one) for one in terms], 1)
+        each = [sum(w * (off[:, last] - off[:, first - 1]) for first, last, w in one) for one in terms]
+        found = np.abs(np.stack(each, 1))
+        return np.hstack([_largest(found), found])
 
-    return _at_most(plan, answers, confidence, trials, seed)
+    together, *each = _at_most(plan, answers, confidence, trials, seed)
+    return Reach(ranges, float(together), np.array(each))
 
 
-def _at_most(plan: AnyPlan, of: Callable[[FloatArray], FloatArray], confidence: float, trials: int, seed: int) -> float:
-    """What the largest absolute value of a function of the errors (trials, K) exceeds in 1 - confidence of releases."""
+def _largest(values: FloatArray) -> FloatArray:
+    """The largest absolute value of each release, (trials, 1)."""
+    return np.asarray(np.abs(values).max(axis=1, initial=0.0, keepdims=True))
+
+
+def _at_most(
+    plan: AnyPlan, of: Callable[[FloatArray], FloatArray], confidence: float, trials: int, seed: int
+) -> FloatArray:
+    """What functions (trials, n) of the errors (trials, K) exceed in 1 - confidence of releases at most, (n,)."""
     level = checks.number(
         "confidence", confidence, low=0, high=1, open_low=True, open_high=True, code="CONFIDENCE_RANGE"
     )
@@ -106,13 +137,12 @@ def _at_most(plan: AnyPlan, of: Callable[[FloatArray], FloatArray], confidence: 
         raise InputError(
             "TRIALS_RANGE", f"A confidence of {level:g} needs at least {whole(needed)} trials, got {whole(n)}."
         )
-    largest = np.empty(n)
     size = max(1, CHUNK_CELLS // plan.n_values)
     checks.seed(seed)
-    for i, start in enumerate(range(0, n, size)):
-        errors = plan.errors(generator("band", seed, i), min(size, n - start))
-        largest[start : start + size] = np.abs(of(errors)).max(axis=1, initial=0.0)
-    return float(np.partition(largest, rank - 1)[rank - 1])
+    found = [
+        of(plan.errors(generator("band", seed, i), min(size, n - start))) for i, start in enumerate(range(0, n, size))
+    ]
+    return np.asarray(np.partition(np.concatenate(found), rank - 1, axis=0)[rank - 1])
 
 
 def simultaneous_band(

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from treedp_core.studies.cdf.bands import affordable_trials, band_multiple, ranges_reach
+from treedp_core.studies.cdf.bands import Reach, affordable_trials, band_multiple, ranges_reach
 from treedp_core.studies.cdf.bins import Bins
-from treedp_core.studies.cdf.compare import BAND_SEED, CONFIDENCE, Draw, release_table
+from treedp_core.studies.cdf.compare import BAND_SEED, CONFIDENCE, Draw, query_table, release_table
 from treedp_core.studies.cdf.partition import DividedPlan
 from treedp_core.studies.cdf.plan import AnyPlan
 from treedp_core.studies.cdf.release import TREE, plan_tree
@@ -34,20 +34,25 @@ class Width:
         What its noise is put on, such as the tree's factors.
     half : (K,)
         In records.
-    own : float, optional
-        How far answers to ranges of one's own are off at most, all at once, in records, where they were asked for and
-        errors depend on no records.
+    own : Reach, optional
+        How far answers to ranges of one's own are off at most, where they were asked for and errors depend on no
+        records.
     """
 
     name: str
     way: str
     half: FloatArray
-    own: float | None = None
+    own: Reach | None = None
 
     @property
     def largest(self) -> float:
         """The half width at the cumulative count that is known worst, in records."""
         return float(self.half.max())
+
+    @property
+    def asked(self) -> float:
+        """How far what was asked for is off at most, all at once, in records: own ranges, or all cumulative counts."""
+        return self.largest if self.own is None else self.own.together
 
 
 def half_widths(mine: Draw, *, compare: bool = True) -> list[Width]:
@@ -72,12 +77,19 @@ def half_widths(mine: Draw, *, compare: bool = True) -> list[Width]:
     return found
 
 
-def _own(plan: AnyPlan) -> float | None:
+def _own(plan: AnyPlan) -> Reach | None:
     if not plan.settings.ranges or isinstance(plan, DividedPlan):
         return None
     return ranges_reach(plan, CONFIDENCE, affordable_trials(plan), BAND_SEED)
 
 
 def width_table(data: Bins, mine: Draw, widths: Sequence[Width]) -> dict[str, Any]:
-    """Return a release beside the true cumulative counts, with the half widths of the bands, (K,) each."""
+    """Return a release beside the true cumulative counts, with the half widths of the bands, (K,) each.
+
+    Where ranges of one's own were asked for: their answers, and how far each is off at most by itself.
+    """
+    asked = widths[0].own
+    if asked is not None:
+        off = {f"± records (95 %), {one.name}": one.own.each for one in widths if one.own is not None}
+        return query_table(mine, asked.ranges) | off
     return release_table(data, mine) | {f"half width, {one.name}": one.half for one in widths}

@@ -81,6 +81,9 @@ def test_half_widths_stand_on_a_linear_axis_from_zero_below_the_cdf() -> None:
     assert (below.type, below.range[0]) == (None, 0.0) and below.range[1] >= 14
     assert 1.5 < (below.domain[1] - below.domain[0]) / (above.domain[1] - above.domain[0]) < 2.5
     assert [trace.name for trace in fig.data if trace.yaxis is None] == ["yours (50) ± 7", "binary tree ± 14"]
+    (long, *_) = widths(50)
+    fig = band_figure(lines(50), [replace(long, way="Optimal matrix for cumulative counts")], x_title="x")
+    assert fig.data[-1].name == "yours ± 7", "no second line in a narrow window"
     assert style.present(fig).layout.legend2.font.size == 24
 
 

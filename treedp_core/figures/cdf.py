@@ -118,6 +118,8 @@ def band_figure(
 
 BELOW: Final = (0.0, 0.5)
 ABOVE: Final = (0.73, 1.0)
+MAX_WAY: Final = 16
+"""Characters up to which the legend says what noise is put on: its three entries stand in one line of a narrow window."""
 WIDTH_LOOKS: Final = {YOURS: Look(AFTER, "solid", ""), BINARY: LOOKS["binary"], HISTOGRAM: LOOKS["histogram"]}
 
 
@@ -144,7 +146,7 @@ def _own_width(lines: CdfLines, one: Width, own: Reach) -> Trace:
 
 def _look_of(one: Width) -> Trace:
     look = WIDTH_LOOKS[one.name]
-    tree = f" ({one.way})" if one.name == YOURS else ""
+    tree = f" ({one.way})" if one.name == YOURS and len(one.way) <= MAX_WAY else ""
     return {
         "name": plot_text(f"{one.name}{tree} ± {margin(one.asked)}"),
         "line": {"color": look.colour, "dash": look.dash, "width": 3.0 if one.name == YOURS else 2.0},

@@ -118,8 +118,8 @@ def band_figure(
 
 BELOW: Final = (0.0, 0.5)
 ABOVE: Final = (0.73, 1.0)
-MAX_WAY: Final = 16
-"""Characters up to which the legend says what noise is put on: its three entries stand in one line of a narrow window."""
+MAX_WAY: Final = 14
+"""Characters up to which the legend says what noise is put on: three entries stand in one line of a narrow window."""
 WIDTH_LOOKS: Final = {YOURS: Look(AFTER, "solid", ""), BINARY: LOOKS["binary"], HISTOGRAM: LOOKS["histogram"]}
 
 

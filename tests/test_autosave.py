@@ -14,7 +14,8 @@ from streamlit.testing.v1 import AppTest
 from browsing import eventually
 from hostile_notebooks import sound
 from oracles_pages import codes, open_page, press, words
-from pages.ui import autosave, uploads, written
+from pages.ui import autosave, written
+from treedp_core.cli import PUBLIC_VARIABLE
 from treedp_core.notebook.archive import open_study, save
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
@@ -98,7 +99,7 @@ def test_a_record_that_is_one_takes_the_place_of_the_session() -> None:
 
 
 def test_a_public_app_keeps_nothing_in_browsers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(uploads.PUBLIC_VARIABLE, "1")
+    monkeypatch.setenv(PUBLIC_VARIABLE, "1")
     app = open_page("lab")
     app.session_state["side_notebook"] = True
     app.run()

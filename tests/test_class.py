@@ -291,13 +291,16 @@ def test_a_class_is_on_the_network_under_its_own_address(monkeypatch: pytest.Mon
     assert cli.CLASS_VARIABLE not in cli.environment({cli.CLASS_VARIABLE: "1"})
 
 
-def test_a_class_takes_no_file(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_class_and_a_public_app_take_no_file(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "a.csv"
     file.touch()
     for given in ({"file": str(file)}, {"save": str(tmp_path / "b.treedp")}):
         with pytest.raises(InputError) as refused:
             cli.environment({}, **given, classroom=True)  # type: ignore[arg-type]
         assert refused.value.code == "CLASS_FILE"
+        with pytest.raises(InputError, match="A public app opens no file and saves none") as refused:
+            cli.environment({cli.PUBLIC_VARIABLE: "1"}, **given)  # type: ignore[arg-type]
+        assert refused.value.code == "PUBLIC_FILE" and cli.environment({cli.PUBLIC_VARIABLE: "0"}, **given)  # type: ignore[arg-type]
     assert not uploads.is_public()
     monkeypatch.setenv(cli.CLASS_VARIABLE, "1")
     assert uploads.is_public()

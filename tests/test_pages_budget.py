@@ -31,12 +31,13 @@ from oracles_pages import (
     widget,
     words,
 )
-from pages.ui import jobs, uploads
+from pages.ui import jobs
 from pages.views.budget import prior
 from pages.views.budget import words as budget_words
 from pages.views.budget.settings import SETTINGS, VIEWS
 from treedp_core.allocation import shares as budget_numbers
 from treedp_core.allocation.shares import values_of_text
+from treedp_core.cli import PUBLIC_VARIABLE
 from treedp_core.experiment import Experiment, run
 from treedp_core.notebook.study import Asked, note_of
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
@@ -421,7 +422,7 @@ def test_a_prior_belongs_to_its_data_and_is_not_the_data_once_more(budget: Calla
 
 
 def test_a_public_app_takes_no_prior_files(budget: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(uploads.PUBLIC_VARIABLE, "1")
+    monkeypatch.setenv(PUBLIC_VARIABLE, "1")
     app = open_page("budget", bud_view="strategies", bud_prior="public")
     assert "takes no files" in words(app)
     assert not app.main.get("file_uploader")

@@ -28,6 +28,7 @@ from pages.views.notebook import cell as cell_view
 from test_notebook_file import CALLS, cells, datasets, listed, noted
 from test_pages_data import count, labelled
 from test_pages_own_data import VISITS, counted
+from treedp_core.cli import PUBLIC_VARIABLE
 from treedp_core.notebook import Notebook, opening
 from treedp_core.notebook.archive import open_study, save
 from treedp_core.notebook.study import Asked, Study, Table, note_of
@@ -360,7 +361,7 @@ def test_a_file_that_is_refused_changes_nothing(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_a_public_app_opens_no_file_and_saves_without_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(uploads.PUBLIC_VARIABLE, "1")
+    monkeypatch.setenv(PUBLIC_VARIABLE, "1")
     app = with_popover(pinned())
     assert "no notebook can be opened here" in words(app)
     assert not app.get("file_uploader")

@@ -13,8 +13,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import codes, dataset, open_page, widget, words
-from pages.ui.uploads import PUBLIC_VARIABLE
 from treedp_core.checks import InputError
+from treedp_core.cli import PUBLIC_VARIABLE
 from treedp_core.experiment import Experiment
 from treedp_core.plans import ReleasePlan
 from treedp_core.records import ReadOptions, count_bins, count_hierarchy, domain_taken_from_the_data, inspect

@@ -25,7 +25,7 @@ import pytest
 from browsing import ROOT
 from oracles_pages import Inline, WorkersHere, dataset, open_page, press
 from pages.ui import headless as pages
-from pages.ui import jobs, uploads
+from pages.ui import jobs
 from test_records_readers import FILE, FIXED_WIDTH
 from treedp_core import Experiment, Tree, cli, run
 from treedp_core.allocation import ALLOCATIONS
@@ -433,11 +433,12 @@ def test_the_command_becomes_what_runs_the_file(
 ) -> None:
     became: list[Any] = []
     monkeypatch.setattr(cli, "_become", lambda command, env: became.append((command, env)) or 0)
+    monkeypatch.setenv(cli.PUBLIC_VARIABLE, "1")  # what runs without a browser serves nobody
     path = script(SCRIPT)
     assert cli.main(["run", path, "--plugin", "mine", "--executor", "threads:2"]) == 0
     (command, env) = became[0]
     assert command[1:4] == ["-m", "treedp_core.notebook.headless", path]
-    assert env[cli.PLUGINS_VARIABLE] == "mine" and env["OMP_NUM_THREADS"]
+    assert env[cli.PLUGINS_VARIABLE] == "mine" and env["OMP_NUM_THREADS"] and cli.PUBLIC_VARIABLE not in env
     assert cli.main(["run", "--data", "nothing.json", path]) == 0 and became.pop()[0][1:3] == command[1:3]
     assert headless.main([path, "--data", path]) == 2
     capsys.readouterr()
@@ -479,7 +480,6 @@ def rerun(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], own_jobs: Any
 ) -> Callable[..., tuple[int, str]]:
     monkeypatch.setenv(cli.NOTEBOOK_VARIABLE, "")
-    monkeypatch.setenv(uploads.PUBLIC_VARIABLE, "")
 
     def go(content: bytes, *words: str) -> tuple[int, str]:
         path = tmp_path / "study.treedp"

@@ -25,6 +25,7 @@ NOTEBOOK_VARIABLE = "TREEDP_NOTEBOOK"
 SAVE_VARIABLE = "TREEDP_SAVE"
 PLUGINS_VARIABLE = "TREEDP_PLUGINS"
 CLASS_VARIABLE = "TREEDP_CLASS"
+PUBLIC_VARIABLE = "TREEDP_PUBLIC"
 NOTEBOOK = ".treedp"
 WILDCARDS = ("0.0.0.0", "::", "")
 
@@ -77,7 +78,8 @@ def _run(words: Sequence[str]) -> int:
             raise InputError(
                 "FILE_KIND", f"Expected a notebook ({NOTEBOOK}) or a sweep (.json), got {echo(others[0])}."
             )
-        env = environment(os.environ, named[0] if named else None, plugins=plugins)
+        mine = {name: value for name, value in os.environ.items() if name != PUBLIC_VARIABLE}  # it serves nobody
+        env = environment(mine, named[0] if named else None, plugins=plugins)
         is_notebook = bool(named) and named[0].lower().endswith(NOTEBOOK)
         if is_notebook:
             env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(app_path().parent), env.get("PYTHONPATH", ""))))
@@ -110,15 +112,20 @@ def environment(
     InputError
         FILE_MISSING when there is no such file; SAVE_PLACE when no notebook can be written there; ADDRESS_OPEN when
         the server would listen on every network of this machine and `network` does not allow that; CLASS_FILE for a
-        class with a file.
+        class with a file, PUBLIC_FILE for a public app with one.
 
     Examples
     --------
     >>> environment({"MALLOC_ARENA_MAX": "4"})["MALLOC_ARENA_MAX"]
     '4'
     """
-    if classroom and (file is not None or save is not None):
-        raise InputError("CLASS_FILE", "A class opens no file and saves none; leave the file out, or --class.")
+    if file is not None or save is not None:
+        if classroom:
+            raise InputError("CLASS_FILE", "A class opens no file and saves none; leave the file out, or --class.")
+        if is_on(base, PUBLIC_VARIABLE):
+            raise InputError(
+                "PUBLIC_FILE", f"A public app opens no file and saves none; leave the file out, or {PUBLIC_VARIABLE}."
+            )
     env = DEFAULTS | (_for_a_class(base) if classroom else {}) | dict(base)
     for name in (FILE_VARIABLE, KEY_VARIABLE, NOTEBOOK_VARIABLE, SAVE_VARIABLE, PLUGINS_VARIABLE, CLASS_VARIABLE):
         env.pop(name, None)
@@ -140,6 +147,11 @@ def environment(
     if file is not None or save is not None:
         env[KEY_VARIABLE] = secrets.token_urlsafe(24)
     return env
+
+
+def is_on(env: Mapping[str, str], variable: str) -> bool:
+    """Whether a variable of an environment is set, and not to 0."""
+    return env.get(variable, "") not in ("", "0")
 
 
 def _for_a_class(base: Mapping[str, str]) -> dict[str, str]:

@@ -21,9 +21,9 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit import config
 
-from pages.ui import qr, uploads
+from pages.ui import qr
 from pages.ui.admission import TEACHER_PARAMETER, WORD_PARAMETER, Door, name_at, seat_of
-from treedp_core.cli import CLASS_VARIABLE
+from pages.ui.uploads import is_class
 
 LONGEST_SECONDS: Final = 3 * 3600.0
 MOST_GUESSES: Final = 400
@@ -146,11 +146,6 @@ def door() -> Door:
 def guesses() -> Guesses:
     """Return the guesses of this start's class."""
     return Guesses()
-
-
-def is_class() -> bool:
-    """Whether this server was started for a class."""
-    return uploads.is_on(CLASS_VARIABLE)
 
 
 def is_open() -> bool:

@@ -15,7 +15,6 @@ from typing import Any, Final
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import again, book, disk, kept, saving
-from pages.ui.uploads import PUBLIC_VARIABLE
 from treedp_core.checks import InputError
 from treedp_core.cli import NOTEBOOK_VARIABLE, app_path, load_plugins
 from treedp_core.notebook import Cell, Notebook
@@ -62,7 +61,6 @@ def run_again(path: Path, files: Sequence[Path] = ()) -> tuple[Notebook, Noteboo
         `regiven.tables_of`.
     """
     os.environ[NOTEBOOK_VARIABLE] = str(path.absolute())
-    os.environ.pop(PUBLIC_VARIABLE, None)
     until = time.monotonic() + SECONDS
     app = AppTest.from_file(str(app_path()), default_timeout=SECONDS).run()
     while app.session_state[disk.STATE].opens:

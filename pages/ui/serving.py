@@ -27,7 +27,7 @@ from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from pages.ui import callbacks, classroom, exports, logs, sessions
 from pages.ui.admission import cookie, same
-from pages.ui.uploads import UploadLimit
+from pages.ui.uploads import UploadLimit, is_class
 from pages.ui.workers import WORKERS
 from treedp_core.cli import KEY_VARIABLE
 
@@ -83,7 +83,7 @@ def _refusal(scope: Scope, headers: Headers) -> Response | None:
         return PlainTextResponse("Pages of another origin may not do this.", 403)
     if scope["path"].startswith(_OPERATORS_ONLY) and not _is_from_here(scope, headers):
         return PlainTextResponse("Only for the operator, on the machine itself.", 403)
-    if classroom.is_class():
+    if is_class():
         room = classroom.guesses()
         return classroom.door().answer(scope, headers, is_over=room.is_over, comes=room.begin)
     return _without_key(scope, headers)
@@ -187,9 +187,9 @@ def _begin() -> None:
     callbacks.do_whole()
     WORKERS.start()
     url = address()
-    for line in classroom.told(url) if classroom.is_class() else (f"TreeDP is at {url} (Ctrl+C ends it)",):
+    for line in classroom.told(url) if is_class() else (f"TreeDP is at {url} (Ctrl+C ends it)",):
         _say(line)
-    if classroom.is_class():
+    if is_class():
         url = classroom.teacher_link(url)
     if not config.get_option("server.headless"):
         threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()

@@ -21,10 +21,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pages.ui import sessions
-from treedp_core.cli import CLASS_VARIABLE
+from treedp_core.cli import CLASS_VARIABLE, PUBLIC_VARIABLE, is_on
 from treedp_core.records.read import READERS
 
-PUBLIC_VARIABLE: Final = "TREEDP_PUBLIC"
 MAX_MEGABYTES: Final = 200
 FRAMING_BYTES: Final = 1 << 16
 """What a request holds around its file at most."""
@@ -38,12 +37,12 @@ _log: Final = logging.getLogger("treedp")
 
 def is_public() -> bool:
     """Whether strangers use this app, or a class: it then takes no files, and less at once."""
-    return is_on(PUBLIC_VARIABLE) or is_on(CLASS_VARIABLE)
+    return is_on(os.environ, PUBLIC_VARIABLE) or is_class()
 
 
 def called() -> str:
     """Return what an app that takes no files is."""
-    return "class" if is_on(CLASS_VARIABLE) else "public app"
+    return "class" if is_class() else "public app"
 
 
 def offered(choices: Iterable[str], of_files: Container[str], chosen: str) -> list[str]:
@@ -55,9 +54,9 @@ def offered(choices: Iterable[str], of_files: Container[str], chosen: str) -> li
     return [one for one in choices if one == chosen or not (is_public() and one in of_files)]
 
 
-def is_on(variable: str) -> bool:
-    """Whether a variable of the environment is set, and not to 0."""
-    return os.environ.get(variable, "") not in ("", "0")
+def is_class() -> bool:
+    """Whether this app is open to a class."""
+    return is_on(os.environ, CLASS_VARIABLE)
 
 
 def named(variable: str) -> Path | None:

@@ -32,7 +32,7 @@ SUFFIX: Final = ".treedp"
 TRUE_COUNTS: Final = "TRUE COUNTS"
 NOTICES: Final = {
     True: f"NOT PRIVATE: this file holds {TRUE_COUNTS} of the data sets it was saved with.",
-    False: "This file holds no counts. Its fingerprints let whoever holds a guess of the data test it.",
+    False: "This file holds no counts of a file. Its fingerprints let whoever holds a guess of the data test it.",
 }
 STEPS: Final = 1
 _LONG: Final = ("figure", "columns", "plan")

@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import address, classroom, frame, glossary, router
+from pages.ui import address, classroom, frame, glossary, router, uploads
 from pages.ui.exports import download
 from pages.ui.page import Told
 from pages.ui.pictures import one_range, with_or_without
@@ -120,7 +120,7 @@ def _of_card() -> None:
             "Hand-out", partial(hand_out, seat), name=f"treedp-lesson-seat-{seat}.ipynb", key="les_hand_out",
             mime="application/x-ipynb+json", help="A notebook with the exercises of this seat, empty cells and checks.",
         )  # fmt: skip
-        if not classroom.is_class() or classroom.is_teacher():
+        if not uploads.is_class() or classroom.is_teacher():
             download(
                 "Teacher's sheet", partial(_sheet, address.app()), name="treedp-lesson-teacher.html", key="les_sheet",
                 help="Goals, minutes, what wrong answers mean, and the SOLUTIONS of seats 0 to 39; prints on A4.",
@@ -187,6 +187,6 @@ def _onward(name: str, before: Callable[[], None] | None = None, after: Callable
 
 def _where(name: str) -> str:
     done = steps_done(s.ANSWERS.value)
-    over = " · the class has ended" if classroom.is_class() and not classroom.is_open() else ""
+    over = " · the class has ended" if uploads.is_class() and not classroom.is_open() else ""
     left = f"{plural(minutes_left(name), 'minute')} left"
     return f"{left} · {done} of {len(STEPS)} predicted · seat {s.SEAT.value}{over}"

@@ -386,8 +386,9 @@ def test_the_search_for_the_bound_can_be_watched_and_stopped() -> None:
     def stop() -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        cdf_lower_bound(12, 0.01, stop)
+    for n_bins in (12, 1025):  # 1024 bins of a column, and one for the records that have no place in them
+        with pytest.raises(KeyboardInterrupt):
+            cdf_lower_bound(n_bins, 0.01, stop)
 
 
 # ---- refusals
@@ -407,7 +408,7 @@ def test_the_search_for_the_bound_can_be_watched_and_stopped() -> None:
         (lambda: Criterion().budget(Shape.full((2, 3)), (1, 1), 1.0), "BUDGET_SPLIT"),
         (lambda: Criterion().budget(Shape.full((2, 3)), (0, 1, 1), 0.0), "EPS_RANGE"),
         (lambda: Criterion("gaussian").budget(Shape.full((2, 3)), (0, 1, 1), -1.0), "RHO_RANGE"),
-        (lambda: cdf_lower_bound(1025), "BOUND_SIZE"),
+        (lambda: cdf_lower_bound(1026), "BOUND_SIZE"),
         (
             lambda: least_squares_prefix_variances(Tree.from_branching_factors((2,)), np.array([0, 1, np.inf])),
             "VARIANCE_NEEDED",

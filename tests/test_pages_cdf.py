@@ -569,8 +569,8 @@ def test_a_gaussian_release_is_compared_with_the_bound() -> None:
 
 
 def test_the_bound_is_shown_for_few_bins_only() -> None:
-    app = open_page("cdf", cdf_view="optimal", cdf_bins="1025")
-    assert "K = 256 is shown instead of 1\u202f025" in words(app)
+    app = open_page("cdf", cdf_view="optimal", cdf_bins="1026")
+    assert "K = 256 is shown instead of 1\u202f026" in words(app)
     assert not app.exception
 
 

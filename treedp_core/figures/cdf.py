@@ -288,24 +288,20 @@ def _ranked(
     start: float,
     top: float,
     axes: str = "x y",
-    beside: float = 0.0,
+    beside: bool = False,
     told: Callable[[float], str] = short,
 ) -> Draft:
-    """Add a line with a dot at its end for each value, the first on top, named above it; cut at the top of the axis.
-
-    Lines up to `beside` of the axis are named beside their dot.
-    """
+    """Add a line with a dot at its end for each value, the first on top, named above or `beside` it; cut at the top."""
     xref, yref = axes.split()
     for row, (name, value, look) in enumerate(rows):
         fig.add_shape(
             type="line", x0=start, x1=min(value, top), y0=row, y1=row, xref=xref, yref=yref, layer="below",
             line={"color": look.colour, "width": 3},
         )  # fmt: skip
-        is_short = value - start <= beside * (top - start)
         fig.add_annotation(
-            x=value if is_short else start, y=row, xref=xref, yref=yref, xanchor="left", showarrow=False,
+            x=min(value, top) if beside else start, y=row, xref=xref, yref=yref, xanchor="left", showarrow=False,
             text=f"{plot_text(name)}: {told(value)}{' →' if value > top else ''}",
-            **({"yanchor": "middle", "xshift": 9} if is_short else {"yanchor": "bottom", "xshift": 4, "yshift": 1}),
+            **({"yanchor": "middle", "xshift": 9} if beside else {"yanchor": "bottom", "xshift": 4, "yshift": 1}),
         )  # fmt: skip
     marker = {"size": 11, "color": [look.colour for *_, look in rows], "symbol": [look.symbol for *_, look in rows]}
     return fig.add_trace(
@@ -373,15 +369,21 @@ def _dots(x: FloatArray, y: FloatArray, se: FloatArray, name: str, colour: str, 
     )  # fmt: skip
 
 
+WORST_RATIO: Final = 3.0
+"""How many times the least the bars of ratios reach at most, as names stand beside them."""
+LONGEST: Final = 0.6
+"""Of the axis: the rest is for the name of the longest bar."""
+
+
 def ratio_bars(labels: Sequence[str], ratios: Sequence[float], *, x_title: str) -> go.Figure:
     """Return bars of ratios to a lower bound, which is at 1, the first on top; what is beyond the axis is cut there.
 
     >>> ratio_bars(["binary"], [1.28], x_title="mean variance").layout.annotations[0].text
     'binary: 1.28'
     """
-    top = 1.0 + 1.04 * (min(WORST_SHOWN, max(ratios)) - 1.0 or 1.0)
-    fig = new_figure([], xaxis=axis(x_title, log=False, bounds=(1.0, top)))
+    top = 1.0 + 1.04 * (min(WORST_RATIO, max(ratios)) - 1.0 or 1.0)
+    fig = new_figure([], xaxis=axis(x_title, log=False, bounds=(1.0, 1.0 + (top - 1.0) / LONGEST)))
     fig.update_yaxes(visible=False, range=[len(ratios) - 0.6, -0.8])
     own = Look(AFTER, "solid", "circle")
     rows = [(name, value, own) for name, value in zip(labels, ratios, strict=True)]
-    return _ranked(fig, rows, start=1.0, top=top, beside=0.4, told=ratio).figure()
+    return _ranked(fig, rows, start=1.0, top=top, beside=True, told=ratio).figure()

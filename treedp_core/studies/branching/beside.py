@@ -48,7 +48,7 @@ def trees_and_matrices(
     Raises
     ------
     InputError
-        ``BOUND_SIZE`` for more than 1024 bins.
+        ``BOUND_SIZE`` for more than 1025 bins.
     """
     criterion, name = asked.criterion, search_of(asked)
     unit, workload = criterion.unit, criterion.workload

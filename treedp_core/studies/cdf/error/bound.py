@@ -27,9 +27,13 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.tree import FloatArray
 
-MAX_BOUND_BINS: Final = 1024
+MAX_BOUND_BINS: Final = 1025
+"""A thousand and twenty-four, and one more for the records of a column that have no place in them."""
 _ITERATIONS: Final = 400
 _NONE: Final = 1e-300
+_FIRST: Final = 3
+_KEPT: Final = 0.3
+"""How much of the last round's change of weights is made again after the first rounds: a third fewer of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +63,7 @@ def cdf_lower_bound(n_bins: int, gap: float = 0.005, each_round: Callable[[], ob
     Parameters
     ----------
     n_bins : int
-        K, from 2 to 1024: the work grows with K^3.
+        K, from 2 to 1025: the work grows with K^3.
     gap : float
         Stop when `attained` is at most (1 + gap) times `lower`, or after 400 rounds.
     each_round : function, optional
@@ -98,8 +102,8 @@ def least_error(
     """
     n, root = gram.shape[0], _root(gram if spare is None else gram + spare)
     weights = np.triu(np.ones((n + 1, n + 1)), 1) if replaced else np.ones(n)
-    power = 4.0 if replaced else 2.0  # the largest that do not swing
-    for _ in range(_ITERATIONS):
+    power, change = 4.0 if replaced else 2.0, np.ones_like(weights)  # the largest power that does not swing
+    for done in range(_ITERATIONS):
         each_round()
         weights /= weights.sum()
         values, vectors = _eigen(_mixed(root, weights))
@@ -110,7 +114,8 @@ def least_error(
         norm, worst = float(roots.sum()), float(moved.max())
         if worst <= (1.0 + gap) * norm:
             break
-        weights = np.maximum(weights * (moved / norm) ** power, _NONE * (moved > 0))
+        change = (moved / norm) ** power * (np.maximum(change, _NONE) ** _KEPT if done > _FIRST else 1.0)
+        weights = np.maximum(weights * change, _NONE * (moved > 0))
     precision = over @ half.T * (2.0 / worst)
     if spare is None:
         lower = norm**2 / 2.0 / queries

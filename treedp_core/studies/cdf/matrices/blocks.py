@@ -261,7 +261,7 @@ def pure_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None) ->
     Parameters
     ----------
     wanted : Wanted
-        For more than 1024 bins all cumulative counts or all ranges.
+        For more than 1025 bins all cumulative counts or all ranges.
     with_total : bool
         Whether the total is public.
     watch : Watch, optional
@@ -270,7 +270,7 @@ def pure_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None) ->
     Raises
     ------
     InputError
-        ``BOUND_SIZE`` for other counts of more than 1024 bins, or more than 65 536 bins.
+        ``BOUND_SIZE`` for other counts of more than 1025 bins, or more than 65 536 bins.
     Cancelled
         When the watch says so.
     """

@@ -61,7 +61,7 @@ def identity_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None
     Raises
     ------
     InputError
-        ``BOUND_SIZE`` for more than 1024 bins.
+        ``BOUND_SIZE`` for more than 1025 bins.
     Cancelled
         When the watch says so.
 

@@ -18,7 +18,7 @@ GAP: Final = 0.001
 GAP_REPLACED: Final = 0.003
 SPARE: Final = 0.001
 """Of the error: what cumulative counts may cost that nobody asked for, so that every release has them."""
-ROUNDS: Final = 20
+ROUNDS: Final = 14
 """About as many as a search takes."""
 
 
@@ -36,7 +36,7 @@ def optimal_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None)
     Raises
     ------
     InputError
-        ``BOUND_SIZE`` for more than 1024 bins.
+        ``BOUND_SIZE`` for more than 1025 bins.
     Cancelled
         When the watch says so.
 

@@ -369,8 +369,6 @@ def _dots(x: FloatArray, y: FloatArray, se: FloatArray, name: str, colour: str, 
     )  # fmt: skip
 
 
-WORST_RATIO: Final = 3.0
-"""How many times the least the bars of ratios reach at most, as names stand beside them."""
 LONGEST: Final = 0.6
 """Of the axis: the rest is for the name of the longest bar."""
 
@@ -381,7 +379,7 @@ def ratio_bars(labels: Sequence[str], ratios: Sequence[float], *, x_title: str) 
     >>> ratio_bars(["binary"], [1.28], x_title="mean variance").layout.annotations[0].text
     'binary: 1.28'
     """
-    top = 1.0 + 1.04 * (min(WORST_RATIO, max(ratios)) - 1.0 or 1.0)
+    top = 1.0 + 1.04 * (min(WORST_SHOWN, max(ratios)) - 1.0 or 1.0)
     fig = new_figure([], xaxis=axis(x_title, log=False, bounds=(1.0, 1.0 + (top - 1.0) / LONGEST)))
     fig.update_yaxes(visible=False, range=[len(ratios) - 0.6, -0.8])
     own = Look(AFTER, "solid", "circle")

@@ -22,6 +22,10 @@ GO = threading.Event()
 BEGUN: list[Any] = []
 
 
+class Found(str):
+    """What can be referred to weakly, as a matrix can."""
+
+
 def compute() -> str:
     """What a view computes on the page: refused when asked for nothing."""
     if not ASKED["key"]:
@@ -42,7 +46,7 @@ def work(key: str) -> Callable[[Watch], str]:
         if key == "bad":
             raise InputError("SIMULATION_FAILED", "It failed.")
         watch.step(10)
-        return f"for {key}"
+        return Found(f"for {key}")
 
     return job
 
@@ -62,7 +66,14 @@ def script() -> None:
         found = result.refused(ASKED["slot"], InputError("TREE_SHAPE", "Not so."), of=ASKED.get("of", "data"))
     else:
         found = result.in_background(
-            ASKED["slot"], key, 10, work(key), start=ASKED["how"], about=f"{key}", of=ASKED.get("of", "data")
+            ASKED["slot"],
+            key,
+            10,
+            work(key),
+            start=ASKED["how"],
+            about=f"{key}",
+            of=ASKED.get("of", "data"),
+            shared=ASKED.get("shared", False),
         )
         result.run_button(found, "run", help="Begin.")
     SEEN[:] = [found]
@@ -124,6 +135,18 @@ def test_a_job_begins_by_itself_and_its_values_are_kept(page: Callable[..., AppT
     assert shown() == (State.PENDING, "for a")
     page(key="a")  # known already: what was begun for b matters no more
     assert shown() == (State.READY, "for a") and BEGUN == ["a", "b"]
+
+
+def test_what_one_session_keeps_another_is_given_where_it_is_nobodys(page: Callable[..., AppTest]) -> None:
+    page(how="auto", key="a", shared=True)
+    GO.set()
+    eventually(lambda: finished(page))
+    other = AppTest.from_function(script, default_timeout=30).run()
+    assert shown() == (State.READY, "for a") and BEGUN == ["a"]
+    ASKED.update(shared=False)
+    AppTest.from_function(script, default_timeout=30).run()
+    eventually(lambda: len(BEGUN) == 2)
+    del other
 
 
 def test_a_cancelled_job_stays_cancelled_until_it_is_asked_for_again(page: Callable[..., AppTest]) -> None:

@@ -8,6 +8,7 @@ made for.
 from __future__ import annotations
 
 import enum
+import weakref
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import partial
@@ -32,6 +33,8 @@ SLOTS: Final = 16
 """Slots whose results are kept: more than one view has, or a job would begin anew on every run."""
 SMALL_TREE: Final = 100_000
 SHELF: Final = "results"
+_SHARED: Final[weakref.WeakValueDictionary[Hashable, Any]] = weakref.WeakValueDictionary()
+"""What jobs of any session found, by slot and what was asked, for as long as one of them keeps it."""
 
 
 class State(enum.Enum):
@@ -171,6 +174,7 @@ def in_background(
     room: int = 0,
     limits: Limits | None = None,
     wait: float = 0.0,
+    shared: bool = False,
 ) -> Result[T]:
     """Return what a job computes; while it runs, or was not started, the last good one of the same data.
 
@@ -190,6 +194,8 @@ def in_background(
         Of the process.
     wait : float
         Seconds in which the page waits for a job that it has just begun.
+    shared : bool
+        Whether another session that asks for the same is given what one keeps: of nothing private, and never changed.
     """
     kept = _kept(slot, of)
     asked = (kept.of, key)
@@ -204,12 +210,14 @@ def in_background(
             jobs.forget(slot)
             st.session_state[_refused(slot)] = (asked, error)
 
-    _collect(kept, slot, room)
+    _collect(kept, slot, room, shared)
+    if shared and key not in kept.values and (found := _SHARED.get((slot, asked))) is not None:
+        kept.put(key, found, about, room or _room())
     job = jobs.current(slot)
     is_new = key not in kept.values and (job is None or job.key != asked) and not _refusal_of(slot, asked)
     if st.session_state.pop(_wanted(slot), False) or ((start == "auto" or st.session_state.get(START_ALL)) and is_new):
         start_now()
-        _collect(kept, slot, room)  # a quick one
+        _collect(kept, slot, room, shared)  # a quick one
         job = jobs.current(slot)
     begin = partial(st.session_state.update, {_wanted(slot): True})
     if key in kept.values:
@@ -225,13 +233,15 @@ def forget(slot: str) -> None:
     forget_one(slot, shelf=SHELF)
 
 
-def _collect(kept: _Kept, slot: str, room: int) -> None:
+def _collect(kept: _Kept, slot: str, room: int, shared: bool) -> None:
     """Keep what the slot's job found, if it is done."""
     job = jobs.current(slot)
     if job is not None and job.state == "done":
         done: Any = job.key
         if done[0] == kept.of:
             kept.put(done[1], job.result, st.session_state.get(_about(slot), ""), room or _room())
+            if shared:
+                _SHARED[slot, done] = job.result
         jobs.forget(slot)
 
 

@@ -149,8 +149,9 @@ def _sought(chosen: CdfSettings) -> Result[Matrix] | None:
     search = SEARCHES[chosen.strategy]
     work = partial(search.find, chosen.wanted, chosen.by_pairs)
     return in_background(
-        "cdf_matrix", (chosen.strategy, *work.args), search.steps, work, of=NO_DATA, of_data=False, room=MATRICES
-    )
+        "cdf_matrix", (chosen.strategy, *work.args), search.steps, work, of=NO_DATA, of_data=False, room=MATRICES,
+        shared=chosen.workload != OWN,
+    )  # fmt: skip
 
 
 def _made(data: Bins, chosen: CdfSettings, matrix: Matrix | None) -> Draw:

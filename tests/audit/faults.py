@@ -28,7 +28,7 @@ from treedp_core.mechanisms.thresholds.sparse_vector import NoiseLaw
 from treedp_core.noise import exact_draws as integer_draws
 from treedp_core.noise import laws as noise
 from treedp_core.noise import truncated_laplace as bounds
-from treedp_core.plans import made, verify
+from treedp_core.plans import made, together, verify
 from treedp_core.privacy import (
     Budget,
     NeighbouringRelation,
@@ -414,6 +414,7 @@ def _best_way(found: Risk, *_: object) -> Risk:
     return replace(found, ways=(min(found.ways, key=lambda one: one.epsilon(1e-6)),))
 
 
+COMPOSED_PLANS = together._composed
 FILES, PLANS, PROMISES = "files", "plans", "promises"
 ALL_NOISE = (LEVELS, TOP_DOWN, BUDGETS)
 
@@ -513,6 +514,11 @@ FAULTS = (
     Fault("the best way instead of the worst", changed(risk.risk_of_levels, _best_way), (NUMERICAL,)),
     Fault("composed epsilon rounded down", method(Losses, "epsilon", lambda x, *_: x * (1 - 1e-9)), (NUMERICAL,)),
     Fault("losses a millionth too small", changed(losses._of_one, _narrow_lattice), (NUMERICAL,)),
+    Fault(
+        "of several plans the last is left out",
+        lambda: everywhere(COMPOSED_PLANS, lambda plans, delta: COMPOSED_PLANS(plans[:-1], delta)),
+        (NUMERICAL,),
+    ),
     Fault("a total 0.1 % too large", changed(accounting.largest_total, lambda x, *_: x * 1.001), (NUMERICAL,)),
     Fault("a threshold one too low", changed(stability.stability, _lower), (STABILITY,)),
     Fault("half of the noise on what is told", changed(stability.stability, _half_the_noise), (STABILITY,)),

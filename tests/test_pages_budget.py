@@ -684,12 +684,27 @@ def test_a_target_is_added_and_taken_away(budget: Callable[..., AppTest]) -> Non
     app = pick(budget(bud_view="targets"), bud_add_level=2, bud_add_value=20.0)
     app = press(app, "bud_add")
     assert app.session_state["bud_targets"] == "0, random:10, random:20"
-    chips = widget(app, "bud_chips")
+    chips = app.pills[0]
     assert len(chips.options) == 2
     app = chips.set_value([1]).run()
     assert app.session_state["bud_targets"] == "0, 0, random:20"
     assert not app.error
     assert not app.exception
+
+
+def test_a_target_that_was_added_stays_where_a_browser_sends_the_chips_as_they_were(
+    budget: Callable[..., AppTest],
+) -> None:
+    app = pick(budget(bud_view="targets"), bud_add_level=2, bud_add_value=20.0)
+    chips = app.pills[0]
+    before = [one for one in app._tree.get_widget_states().widgets if one.id == chips.id]
+    app = press(app, "bud_add")
+    late = app._tree.get_widget_states()
+    kept = [one for one in late.widgets if one.id != chips.id]
+    del late.widgets[:]
+    late.widgets.extend([*kept, *before])
+    app = app._run(late)
+    assert app.session_state["bud_targets"] == "0, random:10, random:20" and len(app.pills[0].options) == 2
 
 
 def test_a_sentence_about_a_part_of_the_large_counts_is_answered(budget: Callable[..., AppTest]) -> None:
@@ -698,7 +713,7 @@ def test_a_sentence_about_a_part_of_the_large_counts_is_answered(budget: Callabl
     app = pick(app, bud_add_level=1, bud_add_value=20.0, bud_add_part=60.0, bud_add_among=1.0)
     app = press(app, "bud_add")
     assert app.session_state["bud_targets"] == "0, random:30|share:20/60@1"
-    assert len(widget(app, "bud_chips").options) == 2
+    assert len(app.pills[0].options) == 2
     told = words(app)
     assert "at once" in told and "≥ 1 within 20 %" in told
     card = next(card for card in app.main.metric if card.label == "Seen in simulation")

@@ -86,23 +86,26 @@ def _usual() -> Ask:
 
 
 def _chips() -> None:
-    """One chip a target, which takes it away."""
+    """One chip a target, which takes it away.
+
+    Other targets are another widget: a browser may still say what was chosen of those before.
+    """
     try:
         there = dict(enumerate(wanted()))
     except InputError:
         there = {}
-    names = dataset().labels.level_names
-    st.session_state[CHIPS] = list(there)
+    names, key = dataset().labels.level_names, f"{CHIPS}_{hash(_text()):x}"
+    st.session_state[key] = list(there)
     st.pills(
-        "Targets", list(there), selection_mode="multi", key=CHIPS, on_change=_dropped, args=(tuple(there),),
+        "Targets", list(there), selection_mode="multi", key=key, on_change=_dropped, args=(key, tuple(there)),
         format_func=lambda number: words.target(there[number], lit(names[there[number].level], 18)),
         help="What the smallest ε must reach, each with the probability chosen under **Add a target**. A click takes "
         "a target away.",
     )  # fmt: skip
 
 
-def _dropped(there: tuple[int, ...]) -> None:
-    s.TARGETS.set(without(_text(), [number for number in there if number not in st.session_state[CHIPS]], _usual()))
+def _dropped(key: str, there: tuple[int, ...]) -> None:
+    s.TARGETS.set(without(_text(), [number for number in there if number not in st.session_state[key]], _usual()))
 
 
 def _add() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from streamlit import file_util
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import dataset, open_page, widget
+from oracles_pages import Later, dataset, open_page, shared_link, widget
+from pages.ui import jobs
 from treedp_core.records import Dataset
 from treedp_core.tree import Tree
 
@@ -20,6 +21,21 @@ pytestmark = pytest.mark.usefixtures("own_jobs")
 OWN = dataset(Tree.from_branching_factors((2, 3)), [70, 20, 1, 2, 30, 45], name="SECRET-4711")
 TUNED = {"lab_allocation": "custom", "lab_shares": "0, 0.25, 0.75", "lab_tuned": "true_counts"}
 TUNED |= {"eps": "0.7", "eps_tuned": "0.7"}
+SET = {
+    "start": {"eps": "2"},
+    "data": {"source": "generate", "gen_branching": "3,4"},
+    "lab": {"lab_metric": "rmsre"},
+    "branching": {"bra_noise": "gaussian"},
+    "cdf": {"cdf_post": "0"},
+    "multiplicative": {"mul_total": "1000"},
+    "budget": {"bud_metric": "rmse"},
+    "consistency": {"con_post": "none"},
+    "topdown": {"td_product": "1"},
+    "plan": {"plan_post": "none"},
+    "protects": {"pro_prior": "0.9"},
+    "ranges": {"ran_bins": "16"},
+}
+"""A setting of each page that has an ε of its own, not its default."""
 
 
 def told(app: AppTest) -> dict[str, Any]:
@@ -49,6 +65,20 @@ def test_the_address_names_what_the_page_uses_and_what_all_share() -> None:
     assert query(app) == {"eps": ["2"], "con_post": ["none"]}
     app.switch_page("pages/start.py").run()
     assert query(app) == {"eps": ["2"]} and told(app)["page"] == ""
+
+
+@pytest.mark.parametrize("page", SET)
+def test_an_address_and_a_shared_link_keep_what_a_link_set_when_another_setting_moves(
+    page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "pool", Later)
+    app = open_page(page, **SET[page])
+    assert query(app).items() >= {key: [value] for key, value in SET[page].items()}.items()
+    widget(app, "eps").set_value(5.0).run()
+    kept = {key: [value] for key, value in (SET[page] | {"eps": "5"}).items()}
+    assert query(app).items() >= kept.items()
+    assert parse_qs(urlsplit(shared_link(app)).query).items() >= query(app).items(), "nothing was lost on the way"
+    assert not app.toast and not app.exception
 
 
 def test_an_address_that_was_written_is_no_link_when_it_is_reported_later() -> None:

@@ -24,7 +24,7 @@ import pytest
 
 from browsing import ROOT
 from contract_snippets import as_text
-from oracles_pages import Inline, open_page, press
+from oracles_pages import Inline, WorkersHere, open_page, press
 from pages.ui import exporting, frame, jobs, pins
 from pages.ui.pins import what_of
 from treedp_core.notebook import Cell
@@ -88,12 +88,12 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("cdf", {"cdf_view": "optimal", "cdf_bins": "16"}, (), {"cdf_optimal"}),
     ("cdf", {"cdf_view": "experiment", "cdf_trials": "2"}, (), {"cdf_gains", "cdf_experiment"}),
     ("cdf", {"cdf_view": "experiment"}, (), {"cdf_gains", "cdf_experiment"}),
-    ("multiplicative", {"mul_view": "growth", "mul_levels": "500"}, (), {"mul_growth", "mul_ranking", "mul_crossings"}),
     *(("multiplicative", {"mul_view": "run", "delta": "1e-6", "alpha": "0.3", "eps": "4"} | more, (),
        {"mul_tree", "mul_against", "mul_summary"})
       for more in ({"mul_source": "small", "mul_clamp": "1"}, {"mul_source": "deep", "mul_plan": "paper"},
                    {"mul_source": "current", "mul_plan": "provable", "nbr": "add_or_remove_one"})),
     ("multiplicative", {"mul_view": "run", "mul_source": "small", "alpha": "0"}, (), {"mul_bare"}),
+    ("multiplicative", {"mul_view": "growth", "mul_levels": "500"}, (), {"mul_growth", "mul_ranking", "mul_crossings"}),
     ("multiplicative", {"mul_view": "growth", "mul_all": "1"}, (),
      {"mul_growth", "mul_ranking", "mul_bounds", "mul_crossings"}),
     ("multiplicative", {"mul_view": "meaning", "mul_eta": "0.1"}, (), {"mul_kept", "mul_accuracy", "mul_schedule"}),
@@ -129,9 +129,9 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
      {"pro_beliefs", "pro_persons"}),
     ("protects", {"pro_view": "tests", "nbr": "replace_unknown", "known_levels": "2"}, (),
      {"pro_tests", "pro_persons"}),
+    ("methods", {"met_view": "papers", "met_claim": "boninsegna.7"}, (), {"met_ratios", "met_claims"}),
     ("methods", {"met_one": "postprocessors.least_squares"}, ("met_check_run",),
      {"met_compared", "met_kind_table", "met_checked"}),
-    ("methods", {"met_view": "papers", "met_claim": "boninsegna.7"}, (), {"met_ratios", "met_claims"}),
     ("methods", {"met_view": "glossary"}, (), {"met_glossary"}),
     ("methods", {"met_view": "papers", "met_shown": "growth"}, (), {"met_growth", "met_claims"}),
     ("plan", {"plan_mechanism": "discrete_gaussian", "delta": "1e-6", "plan_true": "rmsre"}, (), {"plan_levels"}),
@@ -163,7 +163,7 @@ class Seen:
     results: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
-def visit(page: str, link: dict[str, Any], buttons: tuple[str, ...]) -> Seen:
+def visit(mine: jobs.Jobs, page: str, link: dict[str, Any], buttons: tuple[str, ...]) -> Seen:
     """Open a page, press buttons (open what begins with a plus), and note every footer."""
     found, footer, code = Seen([]), frame.footer, frame.code_popover
 
@@ -183,10 +183,10 @@ def visit(page: str, link: dict[str, Any], buttons: tuple[str, ...]) -> Seen:
     def saved(label: str, write: Callable[[], bytes], *, name: str, key: str, **more: Any) -> None:
         found.files[key.removesuffix("_csv")] = name, write()
 
-    mine = jobs.Jobs()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jobs, "jobs", lambda: mine)
         patch.setattr(jobs, "pool", Inline)
+        patch.setattr(jobs, "WORKERS", WorkersHere())
         patch.setattr(frame, "footer", footed)
         patch.setattr(frame, "code_popover", watched)
         patch.setattr(frame, "download", saved)
@@ -217,8 +217,9 @@ def run_all(codes: list[str], folder: Path) -> list[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> list[Seen]:
-    """Every visit, and all of its code run in one fresh interpreter."""
-    visits = [visit(page, link, buttons) for page, link, buttons, _ in VISITS]
+    """Every visit, as those of one session, and all of their code run in one fresh interpreter."""
+    mine = jobs.Jobs()
+    visits = [visit(mine, page, link, buttons) for page, link, buttons, _ in VISITS]
     codes = list(dict.fromkeys(code for one in visits for code in one.codes.values()))
     results = dict(zip(codes, run_all(codes, tmp_path_factory.mktemp("else")), strict=True))
     for one in visits:
@@ -335,6 +336,7 @@ def sources(cells: list[Cell]) -> list[str]:
     return [one["source"] for one in parts]
 
 
+@pytest.mark.contract
 def test_the_notebook_of_all_figures_gives_their_tables(seen: list[Seen], tmp_path: Path) -> None:
     """Its code cells run one after another; what a reader sets comes after the cell tagged `parameters`."""
     cells, files = exported(seen)

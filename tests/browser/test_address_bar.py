@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -16,23 +16,6 @@ pytestmark = pytest.mark.browser
 
 PAGES = {page.name: page for page in all_pages()}
 HOME = next(iter(PAGES))
-SET = {
-    "start": {"eps": "2"},
-    "data": {"sample": "ages"},
-    "lab": {"lab_metric": "rmsre"},
-    "branching": {"bra_noise": "gaussian"},
-    "cdf": {"cdf_post": "0"},
-    "multiplicative": {"mul_total": "1000"},
-    "budget": {"bud_metric": "rmse"},
-    "consistency": {"con_post": "none"},
-    "topdown": {"td_product": "1"},
-    "plan": {"plan_post": "none"},
-    "protects": {"pro_prior": "0.9"},
-    "ranges": {"ran_bins": "16"},
-}
-"""A setting of each page that has an ε of its own, not its default."""
-COPIED = ("start", "lab")
-"""Loaded again, and in another browser, too: one whose ε stands on the page, one whose ε stands in the sidebar."""
 
 
 def address(name: str) -> str:
@@ -62,26 +45,26 @@ def budget(page: Any) -> str:
     return str(slider(page).get_attribute("aria-valuetext"))
 
 
-@pytest.mark.parametrize("name", SET)
+@pytest.mark.parametrize(
+    ("name", "given", "eps"), [("start", {"eps": "2"}, "2.5"), ("lab", {"lab_metric": "rmsre"}, "1.2")]
+)
 def test_an_address_survives_use_reload_and_copying(
-    open_page: Callable[..., Any], server: LiveServer, name: str
+    open_page: Callable[..., Any], server: LiveServer, name: str, given: dict[str, str], eps: str
 ) -> None:
-    link = "&".join(f"{key}={value}" for key, value in SET[name].items())
-    page = visit(open_page(), f"{server.url}/{address(name)}?{link}")
-    given = {key: [value] for key, value in SET[name].items()}
-    assert query(page).items() >= given.items(), "as it was given"
+    """Where ε stands on the page, and where it stands in the sidebar; what other pages write is of `test_address`."""
+    page = visit(open_page(), f"{server.url}/{address(name)}?{urlencode(given)}")
+    written = {key: [value] for key, value in given.items()}
+    assert query(page).items() >= written.items(), "as it was given"
     before = entries(page)
     more_budget(page)
-    eps = "2.5" if name == "start" else "1.2"
-    assert query(page).items() >= {**given, "eps": [eps]}.items()
+    assert query(page).items() >= {**written, "eps": [eps]}.items()
     assert entries(page) == before
     copied = page.url
-    if name in COPIED:
-        page.reload()
-        settle(page)
-        assert (page.url, budget(page)) == (copied, eps)
-        page = visit(open_page(), copied)
-        assert (page.url, budget(page)) == (copied, eps)
+    page.reload()
+    settle(page)
+    assert (page.url, budget(page)) == (copied, eps)
+    page = visit(open_page(), copied)
+    assert (page.url, budget(page)) == (copied, eps)
     page.get_by_test_id("stSidebar").get_by_role("button", name="Share").click()
     shared = page.locator('[data-testid="stPopoverBody"] code').inner_text()
     assert parse_qs(urlsplit(shared).query) == query(page), "nothing was lost on the way"

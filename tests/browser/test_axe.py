@@ -1,5 +1,6 @@
 """Axe-core finds nothing serious on any page, *More* open, light or dark: the rules of WCAG 2 at levels A and AA.
 
+Pages are light and dark in turn; `make contract` looks at each in both.
 Every figure, plotly's or Vega's, is one image with a text.
 """
 
@@ -11,6 +12,7 @@ import pytest
 
 from app import all_pages
 from browsing import EMPTY_AT_FIRST, LiveServer, drawn, eventually, opened, settle
+from pages.ui.page import Page
 
 pytestmark = pytest.mark.browser
 
@@ -35,20 +37,25 @@ def findings(page: Any, rules: list[str] = RULES) -> list[str]:
     ]
 
 
-def test_no_page_has_a_serious_fault(page: Any, server: LiveServer) -> None:
+def looks(*, every: bool) -> list[tuple[Page, str, list[str]]]:
+    """The pages, their colours and the rules, in an order in which colours change seldom."""
+    pages = all_pages()
+    if every:
+        return [*((one, "light", RULES) for one in pages), *((one, "dark", OF_COLOUR) for one in pages)]
+    return [*((one, "light", RULES) for one in pages[::2]), *((one, "dark", RULES) for one in pages[1::2])]
+
+
+def test_no_page_has_a_serious_fault(page: Any, server: LiveServer, every: bool) -> None:
     opened(page, server, "?level=Advanced", ".st-key-stage")
-    found, schemes = {}, [("light", RULES), ("dark", OF_COLOUR)]
-    for one in all_pages():
-        link = page.get_by_test_id("stSidebarNav").get_by_role("link", name=one.title, exact=True)
-        link.click()
+    found = {}
+    for one, scheme, rules in looks(every=every):
+        page.emulate_media(color_scheme=scheme)
+        page.get_by_test_id("stSidebarNav").get_by_role("link", name=one.title, exact=True).click()
         page.locator("h1", has_text=one.views[0].question or one.heading).wait_for()
-        for scheme, rules in schemes:
-            page.emulate_media(color_scheme=scheme)
-            settle(page)
-            found[f"{one.name} {scheme}"] = findings(page, rules)
-            assert page.locator(FIGURES).count() or one.name in EMPTY_AT_FIRST
-            eventually(lambda: page.locator(FIGURES).evaluate_all(UNNAMED) == 0)
-        schemes.reverse()  # the next page begins in the colours of this one: none is drawn anew for them
+        settle(page)
+        found[f"{one.name} {scheme}"] = findings(page, rules)
+        assert page.locator(FIGURES).count() or one.name in EMPTY_AT_FIRST
+        eventually(lambda: page.locator(FIGURES).evaluate_all(UNNAMED) == 0)
     assert {place: said for place, said in found.items() if said} == {}
 
 

@@ -1,6 +1,7 @@
 """The first screen of every view: question, a row of controls, the figure with its axes, and the answer, in the window.
 
-Each page is opened once; each of its views is looked at in three windows, light and dark, and on a phone.
+Each page is opened once; each of its views is looked at in the two narrow windows, light and dark in turn, and on a
+phone, its first one in the wide window, too. `make contract` looks at every view in every window, light and dark.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from phone import PHONE, faults
 
 pytestmark = pytest.mark.browser
 
-WINDOWS: Final = ((1440, 900), (1280, 720), (900, 800))
+WIDE: Final = (1440, 900)
+NARROW: Final = ((900, 800), (1280, 720))
 MOST_CONTROLS: Final = 4
 LEAST_HEIGHT: Final = 240
-STATES: Final = (*(("light", window) for window in ((1440, 900), (900, 800), (1280, 720))), ("dark", (1280, 720)))
+ALL_STATES: Final = (*(("light", window) for window in (WIDE, *NARROW)), ("dark", NARROW[-1]))
 """In an order in which few things change from one to the next."""
 HOME: Final = all_pages()[0]
 
@@ -52,18 +54,19 @@ LOOK: Final = """() => {
 @pytest.mark.parametrize(
     "which", [pytest.param(page, id=page.name) for page in all_pages() if page.name not in EMPTY_AT_FIRST]
 )
-def test_every_view_is_whole_and_answers_on_the_first_screen(page: Any, server: LiveServer, which: Any) -> None:
+def test_every_view_is_whole_and_answers_on_the_first_screen(
+    page: Any, server: LiveServer, which: Any, every: bool
+) -> None:
     """The notebook has a figure once one is pinned: see test_kept_cells."""
     opened(page, server, "" if which is HOME else which.name, ".st-key-stage")
-    states = list(STATES)
-    for view in which.views:
-        if view is not which.views[0]:
+    for number, view in enumerate(which.views):
+        if number:
             page.mouse.move(0, 0)  # on a phone another help may lie below it, and open over what is pressed next
             page.get_by_role("radio", name=which.switch.label_of(view.name), exact=True).click()
             page.wait_for_url(f"**{which.switch.key}={view.name}*")
             page.locator("h1", has_text=view.question or which.heading).wait_for()
         page.locator(".st-key-stage :is(.main-svg, svg.marks, canvas, .ranges svg, .guess svg)").first.wait_for()
-        for scheme, (width, height) in states:
+        for scheme, (width, height) in states(number, every=every):
             page.emulate_media(color_scheme=scheme)
             page.set_viewport_size({"width": width, "height": height})
             settle(page)
@@ -71,11 +74,23 @@ def test_every_view_is_whole_and_answers_on_the_first_screen(page: Any, server: 
             place = f"{view.name}, {scheme}, {width} x {height}"
             check(seen, height, 1 if which.switch is not None else 0, place)
             assert is_dark(seen["back"]) == (scheme == "dark"), place
-        states.reverse()
         assert faults(page, ".st-key-stage", view.name) == [], view.name
 
 
-@pytest.mark.parametrize("window", [(1280, 720), (900, 800)])
+def states(number: int, *, every: bool) -> list[tuple[str, tuple[int, int]]]:
+    """The colours and windows to look at the view of that number in; each begins in the colours of the one before."""
+    if every:
+        return list(ALL_STATES[:: -1 if number % 2 else 1])
+    return [("dark" if number % 2 else "light", window) for window in (*(() if number else (WIDE,)), *NARROW)]
+
+
+def test_every_page_is_looked_at_in_every_window() -> None:
+    seen = {state for number in range(2) for state in states(number, every=False)}
+    assert {window for _, window in seen} == {window for _, window in ALL_STATES}
+    assert {scheme for scheme, _ in seen} == {scheme for scheme, _ in ALL_STATES}
+
+
+@pytest.mark.parametrize("window", NARROW)
 def test_a_file_that_is_gone_leaves_the_answer_in_the_window(
     page: Any, server: LiveServer, window: tuple[int, int]
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_first_screen import LOOK, WINDOWS, check
+from test_first_screen import LOOK, NARROW, check
 from test_frame import upload
 
 from browsing import LiveServer, eventually, settle, visit
@@ -98,7 +98,7 @@ def test_its_first_screen_holds_the_figure_and_what_it_says(page: Any, server: L
     go(page, "Notebook")
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        for width, height in WINDOWS:
+        for width, height in NARROW:
             page.set_viewport_size({"width": width, "height": height})
             settle(page)
             check(page.evaluate(LOOK), height, 2, scheme)  # the switch, and what saves beside it

@@ -27,7 +27,7 @@ from browsing import (
     chromium_path,
     live_server,
 )
-from oracles_pages import Inline, WorkersHere
+from oracles_pages import DONE, Inline, WorkersHere
 from pages.ui.jobs import Jobs
 from pages.ui.sessions import _sessions
 from treedp_core.studies.multiplicative.curves import CURVES
@@ -124,7 +124,7 @@ def own_jobs(monkeypatch: pytest.MonkeyPatch, executor: Any) -> Any:
     mine = jobs.Jobs()
     monkeypatch.setattr(jobs, "jobs", lambda: mine)
     monkeypatch.setattr(jobs, "pool", lambda: executor)
-    monkeypatch.setattr(jobs, "WORKERS", WorkersHere())
+    monkeypatch.setattr(jobs, "WORKERS", WorkersHere(DONE))
     return mine
 
 

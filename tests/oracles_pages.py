@@ -30,6 +30,11 @@ manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_componen
 local_script_runner.ScriptCache = cache(local_script_runner.ScriptCache)  # type: ignore[misc, assignment]
 
 
+LARGEST_KEPT = 1 << 20
+DONE: dict[bytes, bytes] = {}
+"""What workers of tests have done, and what came of it; a test that changes the core has one of its own."""
+
+
 class Inline:
     """An executor that does the work at once, so that a page's simulation is over when its button was pressed."""
 
@@ -38,15 +43,20 @@ class Inline:
 
 
 class WorkersHere:
-    """Workers without processes: what goes to one and comes back is pickled, the work is done on the spot."""
+    """Workers without processes: what goes to one and comes back is pickled, the work is done on the spot.
+
+    What was `done` is not done again: a search for the best split is the same on the page of another test.
+    """
+
+    def __init__(self, done: dict[bytes, bytes] | None = None) -> None:
+        self._done = {} if done is None else done
 
     def run(self, work: Any, watch: Watch, is_wanted: Any = None, limits: Any = None) -> Any:
-        return again(again(work)(watch=watch))
-
-
-def again(content: Any) -> Any:
-    """A copy such as another process would get."""
-    return pickle.loads(pickle.dumps(content, protocol=5))
+        asked = pickle.dumps(work, protocol=5)
+        found = self._done.get(asked) or pickle.dumps(pickle.loads(asked)(watch=watch), protocol=5)
+        if len(asked) + len(found) <= LARGEST_KEPT:
+            self._done[asked] = found
+        return pickle.loads(found)
 
 
 class Later:

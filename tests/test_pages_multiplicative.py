@@ -12,6 +12,7 @@ import pytest
 from oracles_pages import (
     Inline,
     Later,
+    WorkersHere,
     codes,
     dataset,
     figure,
@@ -98,6 +99,7 @@ def test_exact_crossings_replace_those_read_off(monkeypatch: pytest.MonkeyPatch)
     assert "≈" in "".join(table(app, "from this many levels on")["from this many levels on"])
     assert "the exact search is running" in words(app)
     monkeypatch.setattr(jobs, "pool", Inline)
+    monkeypatch.setattr(jobs, "WORKERS", WorkersHere())
     monkeypatch.setattr(ranking, "PAIRS", (("gaussian", "laplace"), ("paper", "laplace")))
     app = open_page("multiplicative", mul_view="growth", **SET, mul_levels="10", eps="0.5")
     assert list(table(app, "than")["from this many levels on"])[1] == "not up to 10⁶"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest, local_script_runner
+from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from browsing import ROOT
 from oracles_tree import level_starts
@@ -26,8 +26,9 @@ from treedp_core.watch import Watch
 # A server asks all installed packages once whether they bring components; each app in memory would ask them anew,
 # which takes as long as its first run.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
-# A server also keeps a script that it has compiled; each run of an app in memory would compile it anew.
+# A server also keeps a script that it has compiled; each run of an app in memory would compile it and its page anew.
 local_script_runner.ScriptCache = cache(local_script_runner.ScriptCache)  # type: ignore[misc, assignment]
+app_test.ScriptCache = local_script_runner.ScriptCache
 
 
 LARGEST_KEPT = 1 << 20

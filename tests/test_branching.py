@@ -179,9 +179,17 @@ def named(criterion: Criterion) -> str:
 
 
 def shared_out(cases: Sequence[int], criterion: Criterion, *, every: bool) -> Sequence[int]:
-    """All cases, or every other one: each with half of the laws, workloads, post-processings and relations."""
-    i = CRITERIA.index(criterion)
-    return cases if every else cases[(i + i // 2 + i // 4 + i // 12) % 2 :: 2]
+    """All cases, or one or two: each with its share of the laws, workloads, post-processings and relations."""
+    i, shares = CRITERIA.index(criterion), max(2, len(cases) // 2)
+    return cases if every else cases[(i + i // 2 + i // 4 + i // 12) % shares :: shares]
+
+
+def test_the_shares_meet_every_law_workload_and_post_processing() -> None:
+    for n in (2, 6, 8):
+        met = {(case, part) for one in CRITERIA for case in shared_out(range(n), one, every=False)
+               for part in (one.law, one.workload, one.least_squares, one.unit.relation)}  # fmt: skip
+        parts = {part for one in CRITERIA for part in (one.law, one.workload, one.least_squares, one.unit.relation)}
+        assert met == {(case, part) for case in range(n) for part in parts}
 
 
 @pytest.mark.parametrize("criterion", CRITERIA, ids=named)

@@ -46,7 +46,7 @@ def notebooks(short: bool) -> Verdict:
         memory_at_rest(server.pid)
         offer(mine, sound())
         verdict.hold(said(mine, "Errors"), f"a sound notebook was not opened: {mine.alerts}")
-        for name, (make, code) in islice(HOSTILE.items(), 0, None, 9 if short else 1):
+        for name, (make, code) in islice(HOSTILE.items(), 0, None, 18 if short else 1):
             content = make()
             forget_peak(server.pid)
             before = memory(server.pid)
@@ -58,12 +58,12 @@ def notebooks(short: bool) -> Verdict:
             verdict.hold(any(code in alert for alert in mine.alerts), f"{name}: expected {code}, got {mine.alerts}")
             verdict.hold(not mine.exceptions, f"{name}: {mine.exceptions[:1]}")
             verdict.hold(not is_empty(mine), f"{name}: what was open is gone")
-        n += plans(verdict, server.url, 6 if short else 1)
+        n += plans(verdict, server.url, 12 if short else 1)
         other.forget_what_was_said()
         other.run()
         verdict.hold(not said(other, SECRET) and not said(other, "Errors"), "another session sees the notebook")
         verdict.hold(is_empty(other), "another session has cells")
-    n += runs(verdict, 5 if short else 1)
+    n += runs(verdict, 7 if short else 1)
     verdict.tell(f"{n} files: at most {largest:.0f} MB more memory; 2 sessions, nothing of one in the other")
     return verdict
 

@@ -15,7 +15,7 @@ from .verdict import Verdict
 PAGES = ("", "data", "lab", "branching", "cdf", "multiplicative", "budget", "consistency", "topdown")
 QUERY = "level=Advanced&source=generate&gen_branching=4,4&gen_n=1000"
 SECONDS: Final = 300.0
-SHORT_SECONDS: Final = 20.0
+SHORT_SECONDS: Final = 8.0
 NAN, INFINITY = float("nan"), float("inf")
 Value = dict[str, Any]
 HOSTILE: dict[str, tuple[Value, ...]] = {

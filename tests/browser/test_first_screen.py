@@ -90,15 +90,14 @@ def test_every_page_is_looked_at_in_every_window() -> None:
     assert {scheme for scheme, _ in seen} == {scheme for scheme, _ in ALL_STATES}
 
 
-@pytest.mark.parametrize("window", NARROW)
-def test_a_file_that_is_gone_leaves_the_answer_in_the_window(
-    page: Any, server: LiveServer, window: tuple[int, int]
-) -> None:
+def test_a_file_that_is_gone_leaves_the_answer_in_the_window(page: Any, server: LiveServer) -> None:
     """On the page with the most above its figure."""
-    page.set_viewport_size({"width": window[0], "height": window[1]})
     opened(page, server, "cdf?source=upload", ".st-key-stage .main-svg")
     page.get_by_text("a reload ends one").wait_for()
-    check(page.evaluate(LOOK), window[1], 2, str(window))
+    for width, height in NARROW:
+        page.set_viewport_size({"width": width, "height": height})
+        settle(page)
+        check(page.evaluate(LOOK), height, 2, str(width))
 
 
 def test_a_page_opens_whole_on_a_phone(page: Any, server: LiveServer) -> None:

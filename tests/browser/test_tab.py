@@ -57,7 +57,10 @@ def tab_through(page: Any) -> dict[str, list[str]]:
     return {"not reached": page.evaluate(left), "not shown": page.evaluate("() => window.bare")}
 
 
-@pytest.mark.parametrize("name", ["", "lab", "budget?bud_view=strategies", "cdf"])
+@pytest.mark.parametrize(
+    "name",
+    ["lab", "cdf", *(pytest.param(one, marks=pytest.mark.contract) for one in ("", "budget?bud_view=strategies"))],
+)
 def test_tab_reaches_every_control_and_shows_where_it_is(page: Any, server: LiveServer, name: str) -> None:
     opened(page, server, name, ".st-key-stage")
     eventually(lambda: page.get_by_test_id("stProgress").count() == 0)  # with it goes a Cancel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,11 @@ def test_columns_chosen_one_by_one_make_the_tree(page: Any, server: LiveServer) 
     assert page.locator('[data-testid="stException"]').count() == 0
 
 
-@pytest.mark.parametrize("width", [900, 1280])
-def test_the_cards_are_read_whole(page: Any, server: LiveServer, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
+def test_the_cards_are_read_whole(page: Any, server: LiveServer) -> None:
     opened(page, server, "topdown?level=Advanced", '[data-testid="stMetric"]')
-    for part in ("stMetricLabel", "stMetricDelta"):
+    for width, part in product((900, 1280), ("stMetricLabel", "stMetricDelta")):
+        page.set_viewport_size({"width": width, "height": 900})
+        settle(page)
         clipped = f"""[...document.querySelectorAll('[data-testid="{part}"] *')].filter(e =>
             e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX === "hidden").map(e => e.innerText)"""
         assert page.evaluate(clipped) == []

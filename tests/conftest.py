@@ -47,7 +47,7 @@ PagesManager.__init__ = _as_served  # type: ignore[method-assign]
 _MAIN = sys.modules["__main__"]
 IN_CI = os.environ.get("CI", "").lower() == "true"
 
-# Examples are the same on every run in CI, half as many; at a desk they differ, so that new ones are tried all the time.
+# Examples are the same on every run in CI, and half as many; at a desk they differ, so that new ones are always tried.
 _COMMON: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
 settings.register_profile("ci", derandomize=True, database=None, max_examples=50, **_COMMON)
 settings.register_profile("desk", **_COMMON)

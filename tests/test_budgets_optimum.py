@@ -76,10 +76,14 @@ def test_no_split_on_a_grid_is_better(law: str, unit: ProtectedUnit, squares: bo
 
 @pytest.mark.parametrize("law", sorted(NOISE))
 @pytest.mark.parametrize("unit", RELATIONS, ids=lambda unit: unit.relation.value)
-def test_never_worse_than_a_thousand_greedy_slices_or_any_simple_split(law: str, unit: ProtectedUnit) -> None:
-    """Three trees and totals, each with another metric: every pair of a law or a relation with these."""
+def test_never_worse_than_a_thousand_greedy_slices_or_any_simple_split(
+    law: str, unit: ProtectedUnit, every: bool
+) -> None:
+    """Three trees and totals, each with another metric: every pair of a law or a relation with one of these."""
     shift = sorted(NOISE).index(law) + RELATIONS.index(unit)
     for i, (squares, metric) in enumerate(((True, "rmsre"), (False, "rmsre"), (True, "rmse"))):
+        if not every and i != shift % 3:
+            continue
         seed = (i + shift) % 3
         _, problem = random_problem(seed + 10, law, unit, metric, squares, most=60)
         total = [0.05, 1.0, 6.0][seed]
@@ -91,7 +95,7 @@ def test_never_worse_than_a_thousand_greedy_slices_or_any_simple_split(law: str,
 
 
 @pytest.mark.parametrize("unit", RELATIONS, ids=lambda unit: unit.relation.value)
-@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.contract) for seed in range(4, 8))])
+@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.contract) for seed in range(2, 8))])
 def test_gaussian_optimum_is_certified(unit: ProtectedUnit, seed: int) -> None:
     _, problem = random_problem(seed, "gaussian", unit, "rmsre", True, most=60)
     found = optimum(problem, 0.5)

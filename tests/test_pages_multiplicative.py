@@ -120,10 +120,14 @@ def test_other_levels_are_refused(text: str) -> None:
     with pytest.raises(InputError) as caught:
         ranking.levels_from_text(text)
     assert caught.value.code == "LEVELS_RANGE"
+
+
+def test_the_page_refuses_other_levels() -> None:
     app = open_page("multiplicative", mul_view="growth", **SET)
-    widget(app, "mul_levels").set_value(text)
-    app.run()
-    assert codes(app) in (["LEVELS_RANGE"], [])  # a text that is no setting falls back to the levels of the data
+    for text in ("1000001", "٣"):
+        widget(app, "mul_levels").set_value(text)
+        app.run()
+        assert codes(app) == ["LEVELS_RANGE"] and not app.exception, text
 
 
 # --- one run ---------------------------------------------------------------------------------------------------------
@@ -310,8 +314,10 @@ def test_the_printed_budgets_overspend() -> None:
 
 
 @pytest.mark.parametrize("view", list(VIEWS))
-@pytest.mark.parametrize("settings", [{}, SET, {**SET, "mul_source": "deep"}])
-def test_everything_explains_itself(view: str, settings: dict[str, str]) -> None:
-    app = open_page("multiplicative", mul_view=view, **settings)
-    assert without_help(app) == []
-    assert unexplained(app) == []
+def test_everything_explains_itself(view: str, every: bool) -> None:
+    """With one of the settings each; `make contract` tries all."""
+    tried = [{}, SET, {**SET, "mul_source": "deep"}]
+    for settings in tried if every else [tried[list(VIEWS).index(view)]]:
+        app = open_page("multiplicative", mul_view=view, **settings)
+        assert without_help(app) == []
+        assert unexplained(app) == []

@@ -1,7 +1,7 @@
 """The first screen of every view: question, a row of controls, the figure with its axes, and the answer, in the window.
 
-Each page is opened once; each of its views is looked at in the two narrow windows, light and dark in turn, and on a
-phone, its first one in the wide window, too. `make contract` looks at every view in every window, light and dark.
+Each page is opened once; each of its views is looked at in the two narrow windows and on a phone, its first one in the
+wide window, too; every other page is dark. `make contract` looks at every view in every window, light and dark.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ def test_every_view_is_whole_and_answers_on_the_first_screen(
     page: Any, server: LiveServer, which: Any, every: bool
 ) -> None:
     """The notebook has a figure once one is pinned: see test_kept_cells."""
+    looks = states(which.name, every=every)
+    page.emulate_media(color_scheme=looks[0][0])
     opened(page, server, "" if which is HOME else which.name, ".st-key-stage")
     for number, view in enumerate(which.views):
         if number:
@@ -66,7 +68,7 @@ def test_every_view_is_whole_and_answers_on_the_first_screen(
             page.wait_for_url(f"**{which.switch.key}={view.name}*")
             page.locator("h1", has_text=view.question or which.heading).wait_for()
         page.locator(".st-key-stage :is(.main-svg, svg.marks, canvas, .ranges svg, .guess svg)").first.wait_for()
-        for scheme, (width, height) in states(number, every=every):
+        for scheme, (width, height) in looks if every or number == 0 else looks[1:]:
             page.emulate_media(color_scheme=scheme)
             page.set_viewport_size({"width": width, "height": height})
             settle(page)
@@ -74,20 +76,17 @@ def test_every_view_is_whole_and_answers_on_the_first_screen(
             place = f"{view.name}, {scheme}, {width} x {height}"
             check(seen, height, 1 if which.switch is not None else 0, place)
             assert is_dark(seen["back"]) == (scheme == "dark"), place
+        if every:
+            looks.reverse()  # the next view begins in the colours of this one
         assert faults(page, ".st-key-stage", view.name) == [], view.name
 
 
-def states(number: int, *, every: bool) -> list[tuple[str, tuple[int, int]]]:
-    """The colours and windows to look at the view of that number in; each begins in the colours of the one before."""
+def states(name: str, *, every: bool) -> list[tuple[str, tuple[int, int]]]:
+    """The colours and windows to look at a page in; the colours are those that `test_axe` does not look at it in."""
     if every:
-        return list(ALL_STATES[:: -1 if number % 2 else 1])
-    return [("dark" if number % 2 else "light", window) for window in (*(() if number else (WIDE,)), *NARROW)]
-
-
-def test_every_page_is_looked_at_in_every_window() -> None:
-    seen = {state for number in range(2) for state in states(number, every=False)}
-    assert {window for _, window in seen} == {window for _, window in ALL_STATES}
-    assert {scheme for scheme, _ in seen} == {scheme for scheme, _ in ALL_STATES}
+        return list(ALL_STATES)
+    scheme = "light" if [page.name for page in all_pages()].index(name) % 2 else "dark"
+    return [(scheme, window) for window in (WIDE, *NARROW)]
 
 
 def test_a_file_that_is_gone_leaves_the_answer_in_the_window(page: Any, server: LiveServer) -> None:

@@ -26,7 +26,15 @@ from treedp_core.studies.cdf.matrices.identity import SEARCH_STEPS, Errors, iden
 from treedp_core.studies.cdf.matrices.listed import ranges_of_table
 from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan, matrix_ledger, plan_matrix, sensitivity
-from treedp_core.studies.cdf.matrices.wanted import MAX_BINS, MAX_RANGES, Wanted, ranges_from_text, terms_of, text_of
+from treedp_core.studies.cdf.matrices.wanted import (
+    MAX_BINS,
+    MAX_RANGES,
+    Ranges,
+    Wanted,
+    ranges_from_text,
+    terms_of,
+    text_of,
+)
 from treedp_core.studies.cdf.matrices.whole import WholeMatrix
 from treedp_core.studies.cdf.release import CdfPlan
 from treedp_core.tree.workloads import Workload
@@ -534,3 +542,22 @@ def test_of_a_tie_the_matrix_is_released(monkeypatch: pytest.MonkeyPatch) -> Non
             "treedp_core.studies.cdf.beside.mean_variance_of", lambda one, less=factor: 1.0 if one is plan else less
         )
         assert (better(plan) is not plan) is wins
+
+
+@pytest.mark.parametrize("relation", [REPLACE, UNKNOWN])
+@pytest.mark.parametrize("ranges", [((1, 16),), (((1, 4, 2.5), (5, 16, 2.5)),)])
+def test_what_a_known_total_answers_needs_no_optimal_matrix(relation: Any, ranges: Ranges) -> None:
+    """It had entries that are no numbers, so that its release crashed."""
+    settings = CdfSettings(16, (), "gaussian", delta=1e-6, relation=relation.value, strategy="optimal", workload="own",
+                           ranges=ranges)  # fmt: skip
+    with pytest.raises(InputError, match="takes as known: add a range of fewer bins"):
+        plan_cdf(settings)
+    plan_cdf(replace(settings, ranges=(*ranges, (2, 5))))
+    plan_cdf(replace(settings, relation=ADD.value))
+
+
+@pytest.mark.parametrize("ranges", [((1, 16),), ((9, 16), (2, 5))])
+def test_a_tree_that_does_not_count_all_that_is_wanted_is_not_released(ranges: Ranges) -> None:
+    """A level without noise was taken for exact: the total, without least squares to tell it."""
+    plan = plan_cdf(replace(PURE, n_bins=16, workload="own", ranges=ranges, least_squares=False))
+    assert np.isfinite([plan.range_variance(first - 1, last) for first, last in ranges]).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -51,7 +52,10 @@ def mean_variance_of(plan: MatrixPlan | CdfPlan) -> float:
     if settings.workload in ("cdf", "ranges"):
         criterion = _criterion(settings)
         return criterion.mean_variance(settings.shape, plan.budget)
-    deviation = np.sqrt(np.where(np.isfinite(plan.noise.variance), plan.noise.variance, 0.0))
+    measured = np.isfinite(plan.noise.variance)
+    if settings.wanted.mean_variance(plan.cumulative(np.diag(np.where(measured, 0.0, 1.0))).T) > 0.0:
+        return math.inf  # a wanted count needs a level without noise, which is not released
+    deviation = np.sqrt(np.where(measured, plan.noise.variance, 0.0))
     return settings.wanted.mean_variance(plan.cumulative(np.diag(deviation)).T)
 
 

@@ -18,6 +18,8 @@ GAP: Final = 0.001
 GAP_REPLACED: Final = 0.003
 SPARE: Final = 0.001
 """Of the error: what cumulative counts may cost that nobody asked for, so that every release has them."""
+KNOWN: Final = 1e-12
+"""Of the weights: less than that is left of counts that follow from the total."""
 ROUNDS: Final = 14
 """About as many as a search takes."""
 
@@ -36,7 +38,7 @@ def optimal_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None)
     Raises
     ------
     InputError
-        ``BOUND_SIZE`` for more than 1025 bins.
+        ``BOUND_SIZE`` for more than 1025 bins; ``RANGE_BOUNDS`` where a total that is public answers all.
     Cancelled
         When the watch says so.
 
@@ -51,7 +53,14 @@ def optimal_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None)
             "choose the square-root matrix.",
         )
     over = _over_cumulative if with_total else np.asarray
-    gram, spare = over(wanted.gram()), None
+    plain = wanted.gram()
+    gram, spare = over(plain), None
+    if np.abs(gram).max() <= KNOWN * np.abs(plain).max():
+        raise InputError(
+            "RANGE_BOUNDS",
+            "All that is asked for is how many records there are, which this matrix takes as known: add a range of "
+            "fewer bins, or choose a tree.",
+        )
     if wanted.workload == OWN:
         rest = over(Wanted(wanted.n_bins).gram())
         spare = rest * (SPARE * _size(gram) / _size(rest)) ** 2

@@ -220,6 +220,19 @@ def test_records_on_distinct_leaves_are_checked_against_every_choice_of_leaves()
     assert float(cost(plan)) == pytest.approx(loss, rel=0.5)
 
 
+def test_what_tuning_cost_is_among_the_terms_that_add_up() -> None:
+    plan = PLANS[-1]
+    assert plan.tuned is not None and plan.tuned.spent
+    told = plan.sentence()
+    levels, _, rest = told.partition("over the levels (")[2].partition(") and the tuning (")
+    total = re.search(rf"costs {plan.symbol} = ([0-9.]+)", rest)
+    assert total is not None
+    times = [term.partition(" × ") for term in levels.removesuffix(", each rounded up").split(" + ")]
+    each = [Fraction(number) * Fraction(one or "1") for number, _, one in times]
+    more = sum(each) + Fraction(rest.partition(")")[0]) - Fraction(total[1])
+    assert 0 <= more <= Fraction(1, 1000) and bool(more) == levels.endswith(", each rounded up")
+
+
 def test_an_unknown_unit_of_tuning_is_found() -> None:
     plan = PLANS[-1]
     assert plan.tuned is not None

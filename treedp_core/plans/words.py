@@ -105,19 +105,20 @@ def _levels(which: list[int]) -> str:
 def _cost(plan: Stated) -> str:
     costs = [one.amount for one in plan.levels if one.amount]
     terms = " + ".join(map(privacy_text, costs)) if len(set(costs)) > 1 else _equal(costs)
-    terms += rounded_up(costs, plan.charged)
+    paid = 0.0 if plan.tuned is None else plan.tuned.spent
+    terms += rounded_up([*costs, paid], plan.charged)
+    tuning = f" and the tuning ({privacy_text(paid)})" if paid else ""
     both = (
         " (an unknown column's change moves two counts on every unknown level, which is charged)"
         if plan.unit.relation is NeighbouringRelation.REPLACE_UNKNOWN and plan.matrix is None
         else ""
     )
-    composed = f"By composition over the levels ({terms}) the" if plan.matrix is None else "The"
+    composed = f"By composition over the levels ({terms}){tuning} the" if plan.matrix is None else "The"
     tuned = ""
     if plan.tuned is not None:
         what = "split" if plan.tuned.is_private else "budget or its split"
         tuned = f" The {what} was tuned on {plan.tuned.kind.value}"
-        spent = privacy_text(plan.tuned.spent)
-        tuned += f", released for {plan.symbol} = {spent}, which is charged too." if plan.tuned.spent else "."
+        tuned += f", released for {plan.symbol} = {privacy_text(paid)}, which is charged too." if paid else "."
     total = f"{plan.symbol} = {privacy_text(plan.charged)}"
     if plan.currency is Currency.EPSILON:
         return f"{composed} release costs {total}{both}: {_pair(plan)}.{tuned}"

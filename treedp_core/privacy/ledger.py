@@ -66,10 +66,10 @@ class Ledger:
         """
         symbol = SYMBOL[self.currency]
         levels = " + ".join(self._shown(i, amount) for i, amount in enumerate(self.amounts))
-        levels += rounded_up([one for i, one in enumerate(self.amounts) if not self._is_public(i)], self.charged)
-        prior = (
-            f", for the prior {privacy_text(self.prior.spent)}" if self.prior is not None and self.prior.spent else ""
-        )
+        paid = 0.0 if self.prior is None else self.prior.spent
+        measured = (one for i, one in enumerate(self.amounts) if not self._is_public(i))
+        levels += rounded_up([*measured, paid], self.charged)
+        prior = f", for the prior {privacy_text(paid)}" if paid else ""
         told = f"Protects {self.unit.described}: {symbol} by level {levels}{prior}, charged {self._charged_of_total()}."
         return told if self.prior is None or self.prior.is_private else f"{self.prior.label} {told}"
 

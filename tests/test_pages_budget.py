@@ -790,7 +790,7 @@ def test_targets_charge_the_noisy_prior_on_top(budget: Callable[..., AppTest]) -
     values = metric_values(app)
     assert values["For the prior"] == "0.25"
     assert float(values["Smallest ε in all"]) > 0.25
-    assert "for the prior 0.25" in words(app)
+    assert "for the prior 0.25" in words(app) and "promised as what came out, not as a bound" in words(app)
     told = next(part.value for part in app.main.markdown if "an equal split needs" in part.value)
     equal = float(told.rpartition("needs ")[2].partition(":")[0].rstrip("."))
     assert ("tuning costs more than it saves" in told) == (equal < float(values["Smallest ε in all"]))

@@ -324,6 +324,7 @@ def test_epsilon_is_never_rounded_down_nor_a_scale() -> None:
         (lambda: ReleasePlan.of(Experiment(mechanism="laplace"), DATA), "exact arithmetic"),
         (lambda: ReleasePlan.of(Experiment(relation="replace_unknown", known_levels=2), DATA), "public about every"),
         (lambda: ReleasePlan.of(Experiment(), DATA, tuned=Origin(PriorKind.PUBLIC)), "called public"),
+        (lambda: PLANS[-1], "ε holds as what came out, not as a bound fixed beforehand"),
     ],
 )  # fmt: skip
 def test_what_is_open_is_listed(change: Callable[[], ReleasePlan], point: str) -> None:

@@ -215,6 +215,11 @@ def _about_counts(plan: Stated) -> list[str]:
         told.append("The budget or its split was tuned on the true counts, which no budget pays for: choose another.")
     if tuned is not None and tuned.kind is PriorKind.PUBLIC:
         told.append("The split was tuned on counts called public: make sure that they are, and are no part of these.")
+    if tuned is not None and tuned.kind is PriorKind.NOISY:
+        told.append(
+            f"If the budget, too, was sought on the noisy counts, {plan.symbol} holds as what came out, not as a bound "
+            "fixed beforehand: other noise would have given another."
+        )
     return told
 
 

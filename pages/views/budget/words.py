@@ -256,6 +256,12 @@ def lower_bound(found: Inverse, question: Question) -> tuple[str, str]:
     return budget_text(found.lower_bound), f"{question.symbol}, levels"
 
 
+_AS_IT_CAME_OUT: Final = (
+    "Other noise on the prior gives another budget, so this one is promised as what came out, not as a bound fixed "
+    "beforehand. "
+)
+
+
 def answered(found: Inverse, question: Question, targets: Sequence[Target]) -> str:
     """Return the caption of the smallest budget: by what it is judged, and what is proved of it."""
     return (
@@ -264,7 +270,8 @@ def answered(found: Inverse, question: Question, targets: Sequence[Target]) -> s
         + ("" if found.exact else "Probabilities after least squares are partly simulated. ")
         + _certainty(found, question)
         + f" Counts below τ = {short(targets[0].at_least)} are judged as τ. "
-        "What the table has of the true counts is NOT PRIVATE."
+        + (_AS_IT_CAME_OUT if question.pays else "")
+        + "What the table has of the true counts is NOT PRIVATE."
     )
 
 

@@ -53,7 +53,7 @@ unit: $(BIN)/.test  ## unit, property, statistical, architecture and page tests
 	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not contract" --ignore=tests/browser --ignore=tests/live
 
 browser: $(BIN)/.test  ## the app in a real Chromium
-	$(BIN)/pytest -q -n $(BROWSERS) tests/browser tests/live
+	$(BIN)/pytest -q -n $(BROWSERS) -m "not contract" tests/browser tests/live
 
 contract: $(BIN)/.test  ## every page, view, relation and kind of data together
 	$(BIN)/pytest -q -n $(WORKERS) -m contract

@@ -163,7 +163,9 @@ def test_a_plan_from_a_file_is_shown_and_a_hostile_one_refused(monkeypatch: pyte
     assert "ε = 0.25" in answer(app)
     given.pop(0)
     app.run()
-    assert any("does not hold" in one.value for one in app.error)
+    assert answer(app).startswith("**This plan does not hold**: its noise does not keep (ε = 0.2)-differential privacy")
+    assert any("does not keep the promise of ε = 0.2" in one.value for one in app.error)
+    assert any(one.value.startswith("This plan does not hold: ") for one in app.code)
 
 
 def _file(given: list[str]) -> Uploaded:

@@ -7,7 +7,7 @@ from typing import Final
 
 from treedp_core.plans import words
 from treedp_core.plans.stated import Stated
-from treedp_core.plans.verify import problems
+from treedp_core.plans.verify import does_not_hold
 from treedp_core.words import fence
 
 TITLE: Final = "Release plan"
@@ -23,19 +23,23 @@ STYLE: Final = (
 )
 
 
+CHECKED: Final = "Checked: the cost of every level, their total and the promise were worked out again from the scales."
+
+
 def markdown(plan: Stated) -> str:
     """Return the plan as Markdown; user text stands in code, where nothing is markup."""
     table = words.level_table(plan)
     rows = [list(table), ["---"] * len(table), *map(list, zip(*table.values(), strict=True))]
     body = [f"| {' | '.join(cells)} |" for cells in ([*rows[:2], *([_code(row[0]), *row[1:]] for row in rows[2:])])]
-    ticks = fence(words.sentence(plan), 3)
+    ticks, wrong = fence(words.sentence(plan), 3), does_not_hold(plan)
+    marked = [line for told in (words.label(plan), wrong) if told for line in (told, "")]
     return "\n".join([
-        f"# {TITLE}", "", *_marked(plan), "## Accounting statement", "",
+        f"# {TITLE}", "", *marked, "## Accounting statement", "",
         f"{ticks}text", words.sentence(plan), ticks, "",
         "## Open points", "", *(f"- [ ] {point}" for point in words.open_points(plan)), "",
         "## What is released", "", "| | |", "| --- | --- |",
         *(f"| {name} | {_code(text) if name in words.TYPED else text} |" for name, text in words.summary(plan)), "",
-        "## Levels", "", *body, "", _told(plan), "", _checked(plan), "",
+        "## Levels", "", *body, "", _told(plan), "", wrong or CHECKED, "",
     ])  # fmt: skip
 
 
@@ -51,20 +55,16 @@ def page(plan: Stated) -> str:
         f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in words.summary(plan)
     )
     points = "".join(f"<li>{html.escape(point)}</li>" for point in words.open_points(plan))
-    marked = "".join(f"<p><strong>{html.escape(line)}</strong></p>" for line in _marked(plan) if line)
+    wrong = does_not_hold(plan)
+    marked = "".join(f"<p><strong>{html.escape(line)}</strong></p>" for line in (words.label(plan), wrong) if line)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{TITLE}</title>'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         f"<style>{STYLE}</style></head><body><h1>{TITLE}</h1>{marked}<h2>Accounting statement</h2>"
         f"<blockquote>{html.escape(words.sentence(plan))}</blockquote><h2>Open points</h2><ul>{points}</ul>"
         f"<h2>What is released</h2><table>{about}</table><h2>Levels</h2><table><tr>{head}</tr>{rows}</table>"
-        f"<p>{html.escape(_told(plan))}</p><p>{html.escape(_checked(plan))}</p></body></html>\n"
+        f"<p>{html.escape(_told(plan))}</p><p>{html.escape(wrong or CHECKED)}</p></body></html>\n"
     )
-
-
-def _marked(plan: Stated) -> list[str]:
-    label = words.label(plan)
-    return [label, ""] if label else []
 
 
 def _told(plan: Stated) -> str:
@@ -72,14 +72,6 @@ def _told(plan: Stated) -> str:
         "Costs, sensitivities, scales and margins are rounded up. Errors are those of the noise; they depend on no "
         "record. A dash: not measured, or not known before the counts are."
     )
-
-
-def _checked(plan: Stated) -> str:
-    """What working the plan out again found."""
-    found = problems(plan)
-    if not found:
-        return "Checked: the cost of every level, their total and the promise were worked out again from the scales."
-    return f"This plan does not hold: {' '.join(found)}"
 
 
 def _code(text: str) -> str:

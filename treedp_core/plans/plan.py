@@ -100,8 +100,8 @@ class ReleasePlan(Stated):
         return documents.page(self)
 
     def sentence(self) -> str:
-        """Return the accounting statement, ready for a methods section; NOT PRIVATE first where that holds."""
-        return " ".join(part for part in (words.label(self), words.sentence(self)) if part)
+        """Return the accounting statement, ready for a methods section; first what speaks against it, if anything."""
+        return " ".join(filter(None, (words.label(self), verify.does_not_hold(self), words.sentence(self))))
 
     def verify(self) -> tuple[str, ...]:
         """Return what does not hold, a sentence each, by working the total out again from the levels' scales."""

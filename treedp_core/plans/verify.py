@@ -36,6 +36,12 @@ def problems(plan: Stated) -> tuple[str, ...]:
     return tuple(itertools.chain(_of_shape(plan), _of_levels(plan), _of_total(plan), _of_noise(plan)))
 
 
+def does_not_hold(plan: Stated) -> str:
+    """Return that a plan does not hold, and why; nothing where it does."""
+    found = problems(plan)
+    return f"This plan does not hold: {' '.join(found)}" if found else ""
+
+
 def cost(plan: Stated) -> Fraction:
     """Return what the levels cost, from their scales alone: the most that a unit's coming, going or change can lose."""
     return sum(_worst(plan), Fraction(0))

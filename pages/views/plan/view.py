@@ -53,16 +53,16 @@ def show() -> Told:
     plan = shown.plan
     if plan is not None:
         label = plan.label
+        holds, told = words.checked(plan)
         frame.figure(
             call(plan_levels, shown.made),
             key="plan_levels",
             alt="Cost of each level, and the margin and the expected error of its counts.",
-            answer=words.answer(plan),
+            answer=words.answer(plan, holds=holds),
             caption=words.caption(),
             ran=call(level_table, shown.made),
             label=label,
         )
-        holds, told = words.checked(plan)
         (small_print if holds else st.error)(f"{told} {words.gain(plan)}".rstrip())
     return _told(shown, partial(_more, shown))
 

@@ -33,8 +33,12 @@ def badges(plan: ReleasePlan) -> str:
     return "formula, NOT PRIVATE" if plan.label else "formula"
 
 
-def answer(plan: ReleasePlan) -> str:
-    """Return the promise, the widest margin, and how much is open, in two sentences."""
+def answer(plan: ReleasePlan, *, holds: bool) -> str:
+    """Return the promise, the widest margin, and how much is open, in two sentences; no promise that is not kept."""
+    if not holds:
+        return (
+            f"**This plan does not hold**: its noise does not keep {plain(promise(plan))}. What is wrong stands below."
+        )
     widest = max((one for one in plan.levels[::-1] if one.margin), key=lambda one: one.margin or 0.0, default=None)
     noise = "No level needs noise."
     if plan.matrix is not None:
@@ -53,7 +57,7 @@ def checked(plan: ReleasePlan) -> tuple[bool, str]:
     """Return whether a plan holds, and that in words."""
     found = plan.verify()
     if found:
-        return False, f"**This plan does not hold.** {plain(' '.join(found))}"
+        return False, plain(" ".join(found))
     return True, (
         f"Checked: worked out again from the scales, in exact arithmetic, {_paid(plan)} {plan.symbol} = "
         f"{privacy_text(plan.charged)}{'' if plan.matrix is not None else ' together'}, and {_kept(plan)}."

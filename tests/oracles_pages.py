@@ -46,7 +46,8 @@ class Inline:
 class WorkersHere:
     """Workers without processes: what goes to one and comes back is pickled, the work is done on the spot.
 
-    What was `done` is not done again: a search for the best split is the same on the page of another test.
+    What was `done` is not done again: a search for the best split is the same on the page of another test. What reads,
+    and so has limits, is: a file may be another one by then.
     """
 
     def __init__(self, done: dict[bytes, bytes] | None = None) -> None:
@@ -54,8 +55,9 @@ class WorkersHere:
 
     def run(self, work: Any, watch: Watch, is_wanted: Any = None, limits: Any = None) -> Any:
         asked = pickle.dumps(work, protocol=5)
-        found = self._done.get(asked) or pickle.dumps(pickle.loads(asked)(watch=watch), protocol=5)
-        if len(asked) + len(found) <= LARGEST_KEPT:
+        known = None if limits else self._done.get(asked)
+        found = known or pickle.dumps(pickle.loads(asked)(watch=watch), protocol=5)
+        if not limits and len(asked) + len(found) <= LARGEST_KEPT:
             self._done[asked] = found
         return pickle.loads(found)
 

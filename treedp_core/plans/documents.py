@@ -7,7 +7,7 @@ from typing import Final
 
 from treedp_core.plans import words
 from treedp_core.plans.stated import Stated
-from treedp_core.plans.verify import does_not_hold
+from treedp_core.plans.verify import does_not_hold, problems
 from treedp_core.words import fence
 
 TITLE: Final = "Release plan"
@@ -31,7 +31,7 @@ def markdown(plan: Stated) -> str:
     table = words.level_table(plan)
     rows = [list(table), ["---"] * len(table), *map(list, zip(*table.values(), strict=True))]
     body = [f"| {' | '.join(cells)} |" for cells in ([*rows[:2], *([_code(row[0]), *row[1:]] for row in rows[2:])])]
-    ticks, wrong = fence(words.sentence(plan), 3), does_not_hold(plan)
+    ticks, wrong = fence(words.sentence(plan), 3), does_not_hold(problems(plan))
     marked = [line for told in (words.label(plan), wrong) if told for line in (told, "")]
     return "\n".join([
         f"# {TITLE}", "", *marked, "## Accounting statement", "",
@@ -55,7 +55,7 @@ def page(plan: Stated) -> str:
         f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in words.summary(plan)
     )
     points = "".join(f"<li>{html.escape(point)}</li>" for point in words.open_points(plan))
-    wrong = does_not_hold(plan)
+    wrong = does_not_hold(problems(plan))
     marked = "".join(f"<p><strong>{html.escape(line)}</strong></p>" for line in (words.label(plan), wrong) if line)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{TITLE}</title>'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
 
 from treedp_core.plans import documents, typed_json, verify, words
@@ -101,10 +102,14 @@ class ReleasePlan(Stated):
 
     def sentence(self) -> str:
         """Return the accounting statement, ready for a methods section; first what speaks against it, if anything."""
-        return " ".join(filter(None, (words.label(self), verify.does_not_hold(self), words.sentence(self))))
+        return " ".join(filter(None, (words.label(self), verify.does_not_hold(self.verify()), words.sentence(self))))
 
     def verify(self) -> tuple[str, ...]:
         """Return what does not hold, a sentence each, by working the total out again from the levels' scales."""
+        return self._problems
+
+    @cached_property
+    def _problems(self) -> tuple[str, ...]:
         return verify.problems(self)
 
     def running_costs(self) -> list[float]:

@@ -36,9 +36,8 @@ def problems(plan: Stated) -> tuple[str, ...]:
     return tuple(itertools.chain(_of_shape(plan), _of_levels(plan), _of_total(plan), _of_noise(plan)))
 
 
-def does_not_hold(plan: Stated) -> str:
-    """Return that a plan does not hold, and why; nothing where it does."""
-    found = problems(plan)
+def does_not_hold(found: tuple[str, ...]) -> str:
+    """Return that a plan does not hold, by the problems found; nothing where there are none."""
     return f"This plan does not hold: {' '.join(found)}" if found else ""
 
 

@@ -24,8 +24,8 @@ from treedp_core.figures.cdf import ratio_bars
 from treedp_core.notebook.code import Ran, call, given
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf.error import Criterion
-from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
-from treedp_core.studies.cdf.pipelines import BOUND_BINS, BOUND_ROUNDS, OPTIMAL_MATRIX, ROOT_MATRIX, distance_table
+from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS, ROUNDS
+from treedp_core.studies.cdf.pipelines import BOUND_BINS, OPTIMAL_MATRIX, ROOT_MATRIX, distance_table
 from treedp_core.tree.workloads import Shape
 from treedp_core.words import above_least, plural, whole
 
@@ -98,7 +98,7 @@ def _distances(asked: int) -> tuple[int, Ran[dict[str, list[Any]]], Callable[[],
     elif asked <= MAX_BOUND_BINS:
         best = _best(asked)
         found = in_background(
-            "cdf_bound", asked, BOUND_ROUNDS, partial(distance_table, asked, best.value), of=NO_DATA, of_data=False
+            "cdf_bound", asked, ROUNDS, partial(distance_table, asked, best.value), of=NO_DATA, of_data=False
         )
         if found.is_ready:
             return asked, given(found.here(), distance_table, asked, best), _nothing

@@ -28,8 +28,6 @@ from treedp_core.words import lower_first
 
 BOUND_BINS: Final = 256
 """Bins up to which the lower bound is computed while one waits; beyond, in the background, up to `MAX_BOUND_BINS`."""
-BOUND_ROUNDS: Final = 14
-"""About as many rounds as the bound takes for many bins."""
 ROOT_MATRIX: Final = "Square-root matrix (any number of bins)"
 OPTIMAL_MATRIX: Final = "Optimal matrix mechanism (numerical, cubic work)"
 SQUARES: Final = "squared errors, summed"

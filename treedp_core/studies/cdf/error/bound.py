@@ -29,6 +29,8 @@ from treedp_core.tree import FloatArray
 
 MAX_BOUND_BINS: Final = 1025
 """A thousand and twenty-four, and one more for the records of a column that have no place in them."""
+ROUNDS: Final = 14
+"""About as many as a search takes."""
 _ITERATIONS: Final = 400
 _NONE: Final = 1e-300
 _FIRST: Final = 3

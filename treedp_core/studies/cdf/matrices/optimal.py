@@ -20,8 +20,6 @@ SPARE: Final = 0.001
 """Of the error: what cumulative counts may cost that nobody asked for, so that every release has them."""
 KNOWN: Final = 1e-12
 """Of the weights: less than that is left of counts that follow from the total."""
-ROUNDS: Final = 14
-"""About as many as a search takes."""
 
 
 def optimal_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None) -> WholeMatrix:

@@ -29,11 +29,12 @@ from treedp_core.privacy import (
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.rounding import sqrt_above
 from treedp_core.registry import lookup
+from treedp_core.studies.cdf.error.bound import ROUNDS
 from treedp_core.studies.cdf.matrices.blocks import BlockMatrix, pure_matrix
 from treedp_core.studies.cdf.matrices.centred import CentredRoot
 from treedp_core.studies.cdf.matrices.circular import CircularRoot
 from treedp_core.studies.cdf.matrices.identity import SEARCH_STEPS
-from treedp_core.studies.cdf.matrices.optimal import ROUNDS, optimal_matrix
+from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
 from treedp_core.studies.cdf.matrices.root import RootMatrix
 from treedp_core.studies.cdf.matrices.symmetric import SymmetricRoot
 from treedp_core.studies.cdf.matrices.wanted import MAX_BINS, Wanted

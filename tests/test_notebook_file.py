@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hostile_notebooks import HOSTILE, PEOPLE, PLAN, flipped, sound, zipped
@@ -24,7 +24,7 @@ from pages.ui.reading import READ_BYTES
 from pages.ui.workers import Limits, Workers
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
-from treedp_core.notebook import Cell, DataNote, Notebook, opening
+from treedp_core.notebook import Cell, DataNote, Notebook, drawing, opening
 from treedp_core.notebook.archive import file_name, open_study, save
 from treedp_core.notebook.code import File, Ran, call
 from treedp_core.notebook.listed import Listed
@@ -416,3 +416,26 @@ def test_a_file_of_every_format_there_ever_was_opens(path: Path) -> None:
     assert path.stem == "format_1" or (found.plan, cell.plan) == (PLAN, PLAN)
     assert [one.name for one in found.ranges.values()] == ["ages.csv"] * (path.stem >= "format_4")
     assert [one.plan for one in found.noted] == [PLAN] * (path.stem >= "format_4")
+
+
+@given(
+    said=st.text(st.sampled_from('<>/\\"!? \n\u00a0abrsuphxEM0é'), max_size=12),
+    key=st.sampled_from(("text", "href", "url", "source", 'sr"c', "src")),
+    is_escaped=st.booleans(),
+)
+@example(said="<ba", key="text", is_escaped=False)
+@settings(max_examples=500)
+def test_a_glance_at_the_json_of_a_figure_lets_nothing_forbidden_pass(said: str, key: str, is_escaped: bool) -> None:
+    figure = {"data": [], "layout": {"title": {key: f"n{said}"}}}
+    text = json.dumps(figure, ensure_ascii=is_escaped).encode()
+    if is_escaped:
+        text = text.replace(b"src", b"\\u0073rc").replace(b"<", b"\\u003c")
+    assert _refused(json.loads(text), text) == _refused(figure, b"\\")
+
+
+def _refused(figure: dict[str, Any], text: bytes) -> str:
+    try:
+        drawing.checked(figure, text)
+    except InputError as error:
+        return str(error)
+    return ""

@@ -8,6 +8,7 @@ workers with it.
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import resource
 import signal
@@ -41,6 +42,7 @@ def main(*preloaded: str) -> NoReturn:
     sys.meta_path.insert(0, _NoPandas())
     for module in preloaded:
         import_module(module)
+    gc.freeze()  # no worker looks through what all of them have
     control = socket.socket(fileno=os.dup(sys.stdin.fileno()))
     prctl = ctypes.CDLL(None).prctl
     running: set[int] = set()

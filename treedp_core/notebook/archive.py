@@ -204,10 +204,15 @@ def _cell(said: Json, found: dict[str, bytes]) -> Cell:
     )  # fmt: skip
     place = f"cells/{told['id'][:16]}"
     told["data"] = None if told["data"] is None else _noted(told["data"])
-    told["figure"] = drawing.checked(_json(found, f"{place}/figure.json")) if told["figure"] else None
+    told["figure"] = _figure(found, f"{place}/figure.json") if told["figure"] else None
     told["columns"] = _read_columns(_json(found, f"{place}/table.json")) if told["columns"] else None
     told["plan"] = _plan(found, f"{place}/plan.json") if told["plan"] else None
     return Cell(**told)
+
+
+def _figure(found: dict[str, bytes], name: str) -> dict[str, Any]:
+    text = found.get(name, b"")
+    return drawing.checked(_json(found, name), text)
 
 
 def _of_now(said: Json, **unknown: Json) -> Json:

@@ -66,6 +66,7 @@ IN_THE_SHELL = {"caption", "latex"}
 """What a view shows by `pages.ui.text`, which explains symbols."""
 
 ANYTHING = {
+    ("treedp_core/notebook/drawing.py", "__getitem__"): "a part of what plotly takes",
     ("treedp_core/experiment.py", "_plain"): "the value of a field of any type",
     ("treedp_core/records/read/sources.py", "readinto"): "a buffer, for which Python 3.11 has no type",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 import sys
 import zipfile
 from dataclasses import fields, replace
@@ -439,3 +440,19 @@ def _refused(figure: dict[str, Any], text: bytes) -> str:
     except InputError as error:
         return str(error)
     return ""
+
+
+def test_a_figure_is_read_only_where_it_is_looked_at_and_travels_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = {"data": [{"type": "scatter", "y": [0.1, 2.5]}], "layout": {}}
+    told = {"name": "A", "page": "lab", "version": "1", "made": "2026-11-22T15:00:00+00:00", "holds_counts": False}
+    study = Study(notebook=Notebook("S", (Cell(id="0" * 16, figure=figure, **told),)), version="1")  # type: ignore[arg-type]
+    content = save(study, with_data=False)
+    (opened,) = open_study(content).notebook.cells
+    monkeypatch.setattr(drawing.Drawing, "_figure", property(lambda _: pytest.fail("it was read")))
+    there = pickle.loads(pickle.dumps(opened))
+    assert there.figure.text == opened.figure.text  # type: ignore[union-attr]
+    assert save(replace(study, notebook=Notebook("S", (there,))), with_data=False) == content
+    monkeypatch.undo()
+    assert there.figure == figure == opened.figure
+    with pytest.raises(InputError, match="a JSON object"):
+        Cell(id="0" * 16, figure={"data": [float("nan")]}, **told)  # type: ignore[arg-type]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 
@@ -27,9 +27,6 @@ COMPARED: Final = "nb_compared"
 """The ids of the cells that are compared."""
 LOOKED_AT: Final = (OPEN, COMPARED)
 """What a file keeps of the page besides its settings: a link has no ids of cells."""
-DIGITS: Final = 20
-"""What a number in a figure takes up at most, or nearly."""
-NESTED: Final = (dict, list, tuple)
 HELD: Final = "_notebook"
 MOST_TOLD: Final = 2
 """Settings that tell a cell from another one, in its name."""
@@ -113,28 +110,7 @@ def admitted(n_bytes: int) -> None:
 def weight(cell: Cell) -> int:
     """Return about how many bytes a cell takes up."""
     columns = 0 if cell.columns is None else sum(16 * len(values) for values in cell.columns.values())
-    return columns + len(cell.code) + len(cell.note) + (0 if cell.figure is None else size_of(cell.figure))
-
-
-def size_of(figure: dict[str, Any]) -> int:
-    """Return about how long a figure's JSON is: its numbers are counted, not written.
-
-    >>> size_of({"x": [0.5] * 1000, "name": "a line"})
-    20035
-    """
-    length = 0
-    waiting: list[Any] = [figure]
-    for one in waiting:  # it grows meanwhile
-        values: Collection[Any] = one.values() if isinstance(one, dict) else one
-        kinds = set(map(type, values))
-        length += (DIGITS if float in kinds else 8) * len(values)
-        if isinstance(one, dict):
-            length += sum(map(len, one)) + 4 * len(one)
-        if str in kinds:
-            length += sum(len(text) for text in values if isinstance(text, str))
-        if not kinds.isdisjoint(NESTED):
-            waiting += [inner for inner in values if isinstance(inner, NESTED)]
-    return length
+    return columns + len(cell.code) + len(cell.note) + (0 if cell.figure is None else len(cell.figure.text))
 
 
 def new_id() -> str:

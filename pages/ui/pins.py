@@ -20,7 +20,7 @@ from treedp_core.checks import InputError
 from treedp_core.notebook import Cell, table_of, told
 from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.notebook.code import Ran
-from treedp_core.notebook.drawing import checked
+from treedp_core.notebook.drawing import Drawing, checked
 from treedp_core.notebook.given import MAX_TABLE_ROWS
 from treedp_core.notebook.program import slug
 from treedp_core.notebook.study import note_of
@@ -195,14 +195,14 @@ def name_now() -> str:
     return f"{where.title}{view}"
 
 
-def _figure(figure: Any) -> dict[str, Any] | None:
+def _figure(figure: Any) -> Drawing | None:
     """A figure as JSON, as every notebook accepts it; one that is too large is left out, its table is kept."""
     if isinstance(figure, Ran):  # drawn only when it is kept
         figure = figure.value
     if figure is None:
         return None
     text = figure.to_json()
-    return checked(json.loads(text)) if len(text) <= MAX_FIGURE else None
+    return Drawing.of(checked(json.loads(text), text.encode())) if len(text) <= MAX_FIGURE else None
 
 
 def _table(ran: Ran[Columns] | None) -> tuple[dict[str, Any] | None, str]:

@@ -36,7 +36,7 @@ def redrawn(figure: Mapping[str, Any]) -> go.Figure:
     (1, 2)
     """
     try:
-        text = json.dumps(figure)
+        text = json.dumps(dict(figure))
         digest = hashlib.sha256(text.encode()).digest()
         if digest not in _TAKEN:
             go.Figure(json.loads(text))

@@ -19,6 +19,7 @@ from treedp_core.notebook.book import Notebook
 from treedp_core.notebook.cell import Cell, DataNote
 from treedp_core.notebook.code import Ran
 from treedp_core.notebook.container import MAX_FILE, limit_of, packed, unpacked, written
+from treedp_core.notebook.drawing import Drawing
 from treedp_core.notebook.given import Value, text
 from treedp_core.notebook.listed import Listed
 from treedp_core.notebook.noted import Noted
@@ -74,7 +75,7 @@ def save(study: Study, *, with_data: bool) -> bytes:
     }  # fmt: skip
     for one in kept.notebook.cells:
         if one.figure is not None:
-            content[f"cells/{one.id}/figure.json"] = written(one.figure)
+            content[f"cells/{one.id}/figure.json"] = one.figure.text
         if one.columns is not None:
             content[f"cells/{one.id}/table.json"] = written(_columns(one.columns))
         if one.plan is not None:
@@ -210,9 +211,10 @@ def _cell(said: Json, found: dict[str, bytes]) -> Cell:
     return Cell(**told)
 
 
-def _figure(found: dict[str, bytes], name: str) -> dict[str, Any]:
+def _figure(found: dict[str, bytes], name: str) -> Drawing:
     text = found.get(name, b"")
-    return drawing.checked(_json(found, name), text)
+    drawing.checked(_json(found, name), text)
+    return Drawing(text)
 
 
 def _of_now(said: Json, **unknown: Json) -> Json:

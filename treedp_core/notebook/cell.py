@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.notebook import given
+from treedp_core.notebook.drawing import Drawing
 from treedp_core.notebook.given import MAX_TEXT, Value
 from treedp_core.plans import ReleasePlan
 from treedp_core.privacy.origin import NOT_PRIVATE
@@ -95,8 +96,8 @@ class Cell:
         What its page said the figures were made from, as plain text: data, tree, relation, what was spent.
     data : DataNote or None
         The user's data set; None for a sample or made-up data.
-    figure : dict or None
-        Plotly's JSON, or that of a Vega-Lite chart (which has a "$schema").
+    figure : Drawing or None
+        Plotly's JSON, given as such or as a dict, or that of a Vega-Lite chart (which has a "$schema").
     columns : mapping of str to tuple, or None
         The table behind the figure: numbers, text, or None. Numbers of a column are all int or all float.
     caption, answer : str
@@ -143,7 +144,7 @@ class Cell:
     settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     about: str = ""
     data: DataNote | None = None
-    figure: dict[str, Any] | None = None
+    figure: Drawing | None = None
     columns: Mapping[str, tuple[Value, ...]] | None = None
     caption: str = ""
     answer: str = ""
@@ -171,8 +172,7 @@ class Cell:
         object.__setattr__(self, "settings", given.settings(self.settings))
         if self.data is not None and not isinstance(self.data, DataNote):
             raise InputError("CELL_DATA", "Expected the data of a cell to be a note of a data set.")
-        if self.figure is not None and not isinstance(self.figure, dict):
-            raise InputError("CELL_FIGURE", "Expected the figure of a cell to be a JSON object.")
+        object.__setattr__(self, "figure", _drawing(self.figure))
         if self.columns is not None:
             object.__setattr__(self, "columns", given.columns(self.columns))
         badges = given.texts("badges", self.badges, len(_BADGES), MAX_NAME, "CELL_KIND")
@@ -220,6 +220,14 @@ class Cell:
             self, about="", figure=None, columns=None, caption="", answer="", alt="", code="", badges=(), label="",
             holds_counts=False, plan=without_counts(self.plan),
         )  # fmt: skip
+
+
+def _drawing(figure: object) -> Drawing | None:
+    if figure is None or isinstance(figure, Drawing):
+        return figure
+    if not isinstance(figure, dict):
+        raise InputError("CELL_FIGURE", "Expected the figure of a cell to be a JSON object.")
+    return Drawing.of(figure)
 
 
 def without_counts(plan: ReleasePlan | None) -> ReleasePlan | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
 from typing import Any, Final
 
 from treedp_core.checks import InputError, echo
+from treedp_core.notebook.container import written
 from treedp_core.records.read.strict_json import Json
 
 KINDS: Final = frozenset({"bar", "box", "heatmap", "icicle", "scatter", "scattergl"})
@@ -22,6 +25,60 @@ _SUSPECT: Final = re.compile(
     rb"\\|<(?!/?(?:%s)[^A-Za-z0-9])|\"(?:%s)\"" % tuple("|".join(sorted(one)).encode() for one in (TAGS, FORBIDDEN))
 )
 """What stands in the JSON of every figure that has something forbidden, and in that of some others."""
+
+
+class Drawing(Mapping[str, Any]):
+    """A figure as the JSON that it is kept as: a notebook has many and shows few, so each is read when it is looked at.
+
+    Parameters
+    ----------
+    text : bytes
+        A JSON object.
+
+    >>> drawing = Drawing.of({"data": [], "layout": {"height": 300}})
+    >>> drawing.text
+    b'{"data":[],"layout":{"height":300}}'
+    >>> drawing["layout"], drawing == {"data": [], "layout": {"height": 300}}
+    ({'height': 300}, True)
+    """
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+
+    @classmethod
+    def of(cls, figure: Mapping[str, Any]) -> Drawing:
+        """Return what a figure is kept as.
+
+        Raises
+        ------
+        InputError
+            ``CELL_FIGURE`` for what JSON has no form for.
+        """
+        try:
+            return cls(written(dict(figure)))
+        except (TypeError, ValueError) as error:
+            raise InputError("CELL_FIGURE", "Expected the figure of a cell to be a JSON object.") from error
+
+    @cached_property
+    def _figure(self) -> dict[str, Any]:
+        figure: dict[str, Any] = json.loads(self.text)
+        return figure
+
+    def __getitem__(self, key: str) -> Any:
+        """Return traces or layout."""
+        return self._figure[key]
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the names of its parts."""
+        return iter(self._figure)
+
+    def __len__(self) -> int:
+        """Return how many parts it has."""
+        return len(self._figure)
+
+    def __reduce__(self) -> tuple[type[Drawing], tuple[bytes]]:
+        """Go as JSON to another process."""
+        return Drawing, (self.text,)
 
 
 def checked(figure: Json, read: bytes = b"\\") -> dict[str, Any]:

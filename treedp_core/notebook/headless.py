@@ -24,6 +24,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.notebook.bundle import files_of
 from treedp_core.notebook.cell import NOT_REVIEWED, SWEEP, Cell
 from treedp_core.notebook.code import File, Ran, call, given
+from treedp_core.notebook.drawing import Drawing
 from treedp_core.notebook.executors import EXECUTORS, Ended, executor_of, say
 from treedp_core.notebook.given import MAX_TABLE_ROWS, table_of
 from treedp_core.notebook.ipynb import ipynb_of
@@ -187,7 +188,7 @@ def told(task: Task, found: Sequence[Outcome], version: str, script: str) -> tup
     caption = f"{plural(len(found), 'combination')} of settings. {repr(data.tree)[1:-1]}."
     cell = Cell(
         id=hashlib.sha256(repr(task.cells).encode()).hexdigest()[:16], name=task.title, page=SWEEP,
-        figure=json.loads(of(found, level_names=names).to_json()) if one_metric else None,
+        figure=Drawing.of(json.loads(of(found, level_names=names).to_json())) if one_metric else None,
         columns=table_of(columns) if n_rows <= MAX_TABLE_ROWS else None, label=label, badges=tuple(badges),
         caption=caption, alt=f"{task.title}: {caption}", code=_code(task, how), settings=_settings(task),
         about=visible(data.name), data=note_of(data, None) if task.is_private else None,

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import Later, answer, figure, metric_values, open_page, read, table, words
+from browsing import eventually
+from oracles_pages import Later, answer, figure, metric_values, open_page, press, read, table, words
 from pages.ui import jobs
 from pages.views.branching.settings import PRESETS
 from treedp_core.studies.branching import RankedShape, equal_budgets, statements
@@ -291,3 +292,18 @@ def test_what_was_found_for_ten_to_the_fifteen_is_kept(monkeypatch: pytest.Monke
     assert len(searches) == 1
     app.run()
     assert len(searches) == 1
+
+
+@pytest.mark.usefixtures("own_jobs")
+def test_a_matrix_that_another_page_sought_is_not_sought_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor by another session: it depends on no data."""
+    monkeypatch.setattr("pages.views.branching.matrices.AT_ONCE", 8)
+    monkeypatch.setattr("pages.views.cdf.draw.AT_ONCE", 8)
+    link = {"nbr": "add_or_remove_one", "bra_bins": "96", "bra_post": "least_squares"}
+    app = open_page("branching", **link)
+    press(app, "bra_matrices_run")
+    eventually(lambda: "matrices after least squares" in words(app.run()))
+    searches = []
+    monkeypatch.setattr(jobs, "start", lambda *asked, **how: searches.append(asked))
+    other = open_page("branching", **link)
+    assert "matrices after least squares" in words(other) and not searches

@@ -94,7 +94,7 @@ def test_a_matrix_is_sought_for_the_counts_that_are_wanted(monkeypatch: pytest.M
     widget(app, "cdf_for").set_value("ranges")
     app.run()
     assert "Seeking the optimal matrix: 0 of 14 rounds" in app.get("progress")[0].proto.text
-    press(app, "cdf_matrix_cancel")
+    press(app, "matrix_cancel")
     assert "Seeking the optimal matrix: cancelled." in words(app.run())
 
 

@@ -163,6 +163,17 @@ def test_a_cancelled_job_stays_cancelled_until_it_is_asked_for_again(page: Calla
     assert shown() == (State.READY, "for a")
 
 
+def test_what_a_button_of_its_own_begins_has_no_second_one_once_it_was_cancelled(page: Callable[..., AppTest]) -> None:
+    app = page(how="button", key="a")
+    next(one for one in app.button if one.key == "run").click()
+    app.run()
+    next(one for one in app.button if one.key == f"{ASKED['slot']}_cancel").click()
+    app.run()
+    eventually(lambda: finished(page))
+    assert SEEN[0].state is State.CANCELLED
+    assert [one.key for one in app.button] == ["run"] and not app.button[0].disabled
+
+
 def test_a_job_of_a_button_waits_for_it(page: Callable[..., AppTest]) -> None:
     app = page(how="button", key="a")
     assert shown() == (State.STALE, None) and BEGUN == []

@@ -68,6 +68,8 @@ class Result(Generic[T]):
         What the value depends on: the key it was asked for with.
     is_elsewhere : bool
         Whether all that was computed is of other data.
+    has_button : bool
+        Whether it begins only when a button of the page's own is pressed.
     """
 
     value: T | None
@@ -78,6 +80,7 @@ class Result(Generic[T]):
     begin: Callable[[], None] | None = field(default=None, compare=False)
     made_for: Any = None
     is_elsewhere: bool = False
+    has_button: bool = False
 
     @property
     def is_ready(self) -> bool:
@@ -120,10 +123,15 @@ class _Kept:
         self.is_elsewhere = False
 
     def result(
-        self, state: State, slot: str, error: InputError | None = None, begin: Callable[[], None] | None = None
+        self,
+        state: State,
+        slot: str,
+        error: InputError | None = None,
+        begin: Callable[[], None] | None = None,
+        has_button: bool = False,
     ) -> Result[Any]:
         value, about = (None, "") if self.last is None else self.values[self.last]
-        return Result(value, about, state, slot, error, begin, self.last, self.is_elsewhere)
+        return Result(value, about, state, slot, error, begin, self.last, self.is_elsewhere, has_button)
 
 
 def at_once(
@@ -157,6 +165,8 @@ def refused(slot: str, error: InputError, *, of: Hashable = None) -> Result[Any]
 
 
 _MEANWHILE: Final = "_meanwhile"
+NO_DATA: Final = "no data"
+"""What results are of that depend on no data set: each stands in for any other."""
 START_ALL: Final = "_start_all"
 """In the session: whether jobs that wait for their button begin by themselves now."""
 
@@ -224,7 +234,7 @@ def in_background(
         kept.last = key
         return kept.result(State.READY, slot, begin=begin)
     error = _refusal_of(slot, asked) or (job.error if job is not None and job.key == asked else None)
-    return kept.result(_state(job, asked, error), slot, error, begin)
+    return kept.result(_state(job, asked, error), slot, error, begin, start == "button")
 
 
 def forget(slot: str) -> None:
@@ -276,8 +286,9 @@ def show_state(
     elif result.state is State.CANCELLED:
         with st.container(horizontal=True, vertical_alignment="center"):
             small_print(f"{what}: cancelled.", width="content")
-            st.button("Start again", key=f"{result.slot}_again", on_click=result.begin, type="tertiary",
-                      help="Begin anew what was cancelled.")  # fmt: skip
+            if not result.has_button:
+                st.button("Start again", key=f"{result.slot}_again", on_click=result.begin, type="tertiary",
+                          help="Begin anew what was cancelled.")  # fmt: skip
     if not result.is_ready and result.value is not None and result.about:
         st.session_state[_MEANWHILE] = result.about
         told = f" Press **{button}** for the present settings." if result.state is State.STALE and result.begin else ""

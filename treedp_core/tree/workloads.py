@@ -141,9 +141,9 @@ def n_bins_checked(n_bins: object) -> int:
 
     >>> n_bins_checked(1)
     Traceback (most recent call last):
-    treedp_core.checks.InputError: Expected n_bins to be a whole number from 2 to 1,000,000,000,000,000,000, got 1.
+    treedp_core.checks.InputError: Expected the number of bins to be a whole number from 2 to 1,000,000,000,000,000,000, got 1.
     """
-    return checks.integer("n_bins", n_bins, low=2, high=MAX_BINS, code="TREE_SHAPE")
+    return checks.integer("the number of bins", n_bins, low=2, high=MAX_BINS, code="TREE_SHAPE")
 
 
 def n_records_checked(n_records: object) -> int:

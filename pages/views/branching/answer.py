@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
 
 import streamlit as st
 
-from pages.ui.result import KEPT, Result, at_once, in_background, show_state
+from pages.ui.result import KEPT, NO_DATA, Result, at_once, in_background, show_state
 from pages.ui.setting import in_a_row
 from pages.ui.settings import CONTRIBUTIONS, EPSILON, KNOWN_LEVELS, RELATION
 from pages.ui.shared import slack
@@ -31,8 +30,6 @@ from treedp_core.studies.branching.question import (
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.tree.workloads import Workload
 from treedp_core.words import whole
-
-NO_DATA: Final = "no data"
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.result import Result, at_once, in_background, run_button, show_state
-from pages.views.branching.answer import NO_DATA, Answer
+from pages.ui.matrices import sought_matrix
+from pages.ui.result import NO_DATA, Result, at_once, run_button, show_state
+from pages.views.branching.answer import Answer
 from treedp_core.figures.cdf import ratio_bars
 from treedp_core.notebook.code import call, given
-from treedp_core.studies.branching.beside import is_bounded, search_of, trees_and_matrices
+from treedp_core.studies.branching.beside import by_pairs, is_bounded, search_of, trees_and_matrices, wanted
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
 from treedp_core.studies.cdf.matrices.plan import SEARCHES
 from treedp_core.studies.cdf.release import STRATEGIES
@@ -29,16 +30,18 @@ def matrices(found: Answer) -> None:
     if asked.criterion.workload is Workload.NODES or asked.n_bins > MAX_BOUND_BINS:
         return
     st.header("Trees and matrices", anchor=False)
-    search, name = SEARCHES[search_of(asked)], STRATEGIES[search_of(asked)].label
-    work = partial(trees_and_matrices, asked, found.ranked.value)
-    if asked.n_bins <= AT_ONCE:
-        shown: Result[dict[str, list[Any]]] = at_once("bra_matrices", asked, work, of=NO_DATA)
-    else:
-        shown = in_background("bra_matrices", asked, search.steps, work, start="button", of=NO_DATA, of_data=False)
-        if not shown.is_ready:
-            run_button(shown, "bra_matrices_run", label=f"Seek the {name.lower()}", help="Takes seconds for many bins.")
-            show_state(shown, f"Seeking the {name.lower()}", search.unit)
+    matrix = None
+    if asked.n_bins > AT_ONCE:
+        name = search_of(asked)
+        label = STRATEGIES[name].label.lower()
+        search = sought_matrix(name, wanted(asked), by_pairs(asked), start="button")
+        if not search.is_ready:
+            run_button(search, "bra_matrices_run", label=f"Seek the {label}", help="Takes seconds for many bins.")
+            show_state(search, f"Seeking the {label}", SEARCHES[name].unit)
             return
+        matrix = search.here()
+    work = partial(trees_and_matrices, asked, found.ranked.value, matrix)
+    shown: Result[dict[str, list[Any]]] = at_once("bra_matrices", asked, work, of=NO_DATA)
     ran = given(shown.here(), trees_and_matrices, asked, found.ranked)
     labels, ratios = ran.value.values()
     what = "the least possible (certified)" if is_bounded(asked) else "the least of them"

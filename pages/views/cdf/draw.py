@@ -10,7 +10,8 @@ import streamlit as st
 
 from pages.ui import tuned
 from pages.ui.controls import draw_again, shares
-from pages.ui.result import Result, at_once, in_background, refused, show_state
+from pages.ui.matrices import sought_matrix
+from pages.ui.result import Result, at_once, refused, show_state
 from pages.ui.setting import in_a_row
 from pages.ui.settings import CONTRIBUTIONS, EPSILON, RELATION, SEED
 from pages.ui.shared import note_of_slack, slack_of
@@ -18,7 +19,6 @@ from pages.ui.store import remember
 from pages.ui.text import small_print
 from pages.views.cdf import queries
 from pages.views.cdf import settings as s
-from pages.views.cdf.source import NO_DATA
 from pages.views.cdf.words import instead, what
 from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS
@@ -28,7 +28,7 @@ from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import Draw, draw
 from treedp_core.studies.cdf.error import Criterion
-from treedp_core.studies.cdf.matrices.plan import SEARCHES, Matrix
+from treedp_core.studies.cdf.matrices.plan import SEARCHES, Matrix, Sought
 from treedp_core.studies.cdf.matrices.wanted import OWN
 from treedp_core.studies.cdf.release import STRATEGIES, CdfPlan
 from treedp_core.tree.text import branching_factors_from_text
@@ -37,8 +37,6 @@ from treedp_core.tree.workloads import Shape, equal_tree
 FORMULA: Final = Accounting.FORMULA.value
 AT_ONCE: Final = 128
 """Bins up to which a matrix is sought while one waits."""
-MATRICES: Final = 3
-"""That are kept: of 1 024 bins each takes 4 MB, and 8 MB more once it is used."""
 ON_ITS_WAY: Final = InputError("BUSY", "The matrix is on its way.")
 
 
@@ -141,17 +139,12 @@ def drawn_of(data: Bins) -> tuple[Draw, Callable[[], object]]:
     return mine or draw(plan_cdf(plain), data.counts, "squared", SEED.value), say
 
 
-def _sought(chosen: CdfSettings) -> Result[Matrix] | None:
+def _sought(chosen: CdfSettings) -> Result[Sought] | None:
     """The matrix of many bins, from a search in the background; None where none is needed or it takes no time."""
     strategy = STRATEGIES[chosen.strategy]
     if not strategy.sought or chosen.mechanism not in strategy.mechanisms or chosen.n_bins <= AT_ONCE:
         return None
-    search = SEARCHES[chosen.strategy]
-    work = partial(search.find, chosen.wanted, chosen.by_pairs)
-    return in_background(
-        "cdf_matrix", (chosen.strategy, *work.args), search.steps, work, of=NO_DATA, of_data=False, room=MATRICES,
-        shared=chosen.workload != OWN,
-    )  # fmt: skip
+    return sought_matrix(chosen.strategy, chosen.wanted, chosen.by_pairs, is_own=chosen.workload == OWN)
 
 
 def _made(data: Bins, chosen: CdfSettings, matrix: Matrix | None) -> Draw:

@@ -8,13 +8,12 @@ from typing import Any, Final
 from pages.ui import frame
 from pages.ui.cards import cards
 from pages.ui.page import Told
-from pages.ui.result import Result, in_background, show_state
+from pages.ui.result import NO_DATA, Result, in_background, show_state
 from pages.ui.setting import in_a_row
 from pages.ui.settings import SEED
 from pages.ui.strip import strip
 from pages.ui.unused import NO_DELTA, PLAIN
 from pages.views.cdf import settings as s
-from pages.views.cdf.source import NO_DATA
 from pages.views.cdf.words import PROTECTS, gain_answer
 from treedp_core.figures.cdf import gain_figure
 from treedp_core.notebook.code import call, given

@@ -11,14 +11,14 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.page import Told
-from pages.ui.result import KEPT, at_once, in_background, show_state
+from pages.ui.result import KEPT, NO_DATA, at_once, in_background, show_state
 from pages.ui.setting import take
 from pages.ui.store import remember
 from pages.ui.strip import strip
 from pages.ui.text import small_print
 from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, ONE_REPLACED, PLAIN
 from pages.views.cdf import settings as s
-from pages.views.cdf.source import NO_DATA, asked_bins
+from pages.views.cdf.source import asked_bins
 from pages.views.cdf.words import PROTECTS
 from treedp_core.figures.cdf import ratio_bars
 from treedp_core.notebook.code import Ran, call, given

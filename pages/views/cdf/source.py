@@ -24,7 +24,6 @@ from treedp_core.studies.branching.question import bins_from_text
 from treedp_core.studies.cdf.bins import Bins, bins_of
 
 SAMPLE: Final = "ages"
-NO_DATA: Final = "no data"
 FORM: Final = "Column and bounds"
 _LAST: Final = "_cdf_bins_used"
 _ASKED: Final = "_cdf_column_asked"

@@ -7,14 +7,13 @@ from typing import Any, Final
 
 from treedp_core.privacy import Currency, NeighbouringRelation
 from treedp_core.studies.branching.question import Question, references
-from treedp_core.studies.cdf.matrices.plan import SEARCHES, mean_variance, sensitivity
+from treedp_core.studies.cdf.matrices.plan import SEARCHES, Sought, mean_variance, sensitivity
 from treedp_core.studies.cdf.matrices.wanted import Wanted
 from treedp_core.studies.cdf.matrices.whole import WholeMatrix, and_total
 from treedp_core.studies.cdf.release import STRATEGIES
 from treedp_core.studies.cdf.shapes.ranking import RankedShape
 from treedp_core.tree.text import product_text
 from treedp_core.tree.workloads import Workload
-from treedp_core.watch import Watch
 
 OVER: Final = "mean variance over the least"
 
@@ -30,8 +29,18 @@ def is_bounded(asked: Question) -> bool:
     return criterion.currency is Currency.RHO and criterion.unit.relation is not NeighbouringRelation.REPLACE_UNKNOWN
 
 
+def wanted(asked: Question) -> Wanted:
+    """Return what a matrix is to answer: cumulative counts or ranges."""
+    return Wanted(asked.n_bins, "cdf" if asked.criterion.workload is Workload.CDF else "ranges")
+
+
+def by_pairs(asked: Question) -> bool:
+    """Return whether records are replaced, so that a matrix moves by pairs of bins."""
+    return asked.criterion.unit.relation is not NeighbouringRelation.ADD_OR_REMOVE_ONE
+
+
 def trees_and_matrices(
-    asked: Question, found: Sequence[RankedShape], watch: Watch | None = None
+    asked: Question, found: Sequence[RankedShape], matrix: Sought | None = None
 ) -> dict[str, list[Any]]:
     """Return trees and matrices for cumulative counts or ranges, the worst first, over the least mean variance.
 
@@ -42,8 +51,8 @@ def trees_and_matrices(
     asked : Question
     found : sequence of RankedShape
         Trees for it, the best first.
-    watch : Watch, optional
-        Told of every step of the search for a matrix.
+    matrix : Sought, optional
+        What the search of `search_of` found; by default it is sought.
 
     Raises
     ------
@@ -51,19 +60,18 @@ def trees_and_matrices(
         ``BOUND_SIZE`` for more than 1025 bins.
     """
     criterion, name = asked.criterion, search_of(asked)
-    unit, workload = criterion.unit, criterion.workload
-    wanted = Wanted(asked.n_bins, "cdf" if workload is Workload.CDF else "ranges")
-    matrix = SEARCHES[name].find(wanted, unit.relation is not NeighbouringRelation.ADD_OR_REMOVE_ONE, watch)
+    unit = criterion.unit
+    matrix = SEARCHES[name].find(wanted(asked), by_pairs(asked), None) if matrix is None else matrix
     in_epsilon, bound = criterion.currency is Currency.EPSILON, matrix.lower
     if isinstance(matrix, WholeMatrix) and matrix.with_total and not unit.total_is_public:
         matrix = and_total(matrix, in_epsilon)
     moved = sensitivity(matrix, unit, criterion.currency)
     attained = matrix.mean_variance * moved**2 * (2.0 if in_epsilon else 0.5)
     trees = [("best tree", found[0]), *references(asked, found[:1])]
-    rows = [(f"{why}: {product_text(one.shape.branching_factors)}", one.value) for why, one in trees]
+    rows = [(f"{why} ({product_text(one.shape.branching_factors)})", one.value) for why, one in trees]
     rows.append((STRATEGIES[name].label, attained))
     if not in_epsilon:
-        rows.append((STRATEGIES["root"].label, mean_variance(wanted, unit)))
+        rows.append((STRATEGIES["root"].label, mean_variance(wanted(asked), unit)))
     least = bound * unit.contributions**2 if is_bounded(asked) else min(value for _, value in rows)
     rows.sort(key=lambda row: -row[1])
     return {"way": [label for label, _ in rows], OVER: [value / least for _, value in rows]}

@@ -83,6 +83,10 @@ class Matrix(Protocol):
         """Squared distance of the two columns farthest apart."""
 
 
+Sought = WholeMatrix | BlockMatrix
+"""A matrix that a search found, with the mean variance it attains and the least that any could."""
+
+
 @dataclass(frozen=True, eq=False)
 class MatrixPlan:
     """A CDF release by a matrix made ready: all that does not depend on the records, shared by every trial.
@@ -201,7 +205,7 @@ class Search:
     The function is told whether records are replaced; then the total is public, or will be added as one more sum.
     """
 
-    find: Callable[[Wanted, bool, Watch | None], WholeMatrix | BlockMatrix]
+    find: Callable[[Wanted, bool, Watch | None], Sought]
     steps: int
     unit: str
 
@@ -213,7 +217,7 @@ SEARCHES: Final = {
 
 
 @lru_cache(maxsize=4)
-def _sought(strategy: str, wanted: Wanted, with_total: bool) -> WholeMatrix | BlockMatrix:
+def _sought(strategy: str, wanted: Wanted, with_total: bool) -> Sought:
     return SEARCHES[strategy].find(wanted, with_total, None)
 
 

@@ -104,7 +104,7 @@ def drawn_of(data: Bins) -> tuple[Draw, Callable[[], object]]:
 
     Below a refusal it is the last good one of these data, else a histogram's.
     """
-    sought: Result[Matrix] | None = None
+    sought: Result[Sought] | None = None
     try:
         chosen = settings_of(data)
         sought = _sought(chosen)

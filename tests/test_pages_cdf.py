@@ -98,6 +98,13 @@ def test_a_matrix_is_sought_for_the_counts_that_are_wanted(monkeypatch: pytest.M
     assert "Seeking the optimal matrix: cancelled." in words(app.run())
 
 
+def test_one_range_of_ones_own_is_off_by_one_number() -> None:
+    """What is said of all of them is said of the one that is read off: simulated both, and not by another formula."""
+    link = {"cdf_tree": "optimal", "cdf_mechanism": "discrete_gaussian", "nbr": "add_or_remove_one", "eps": "0.3"}
+    said = answer(open_page("cdf", **link, cdf_for="own", cdf_ranges="11-20"))
+    assert len(set(re.findall(r"± ([\d.]+) records", said))) == 1, said
+
+
 def test_a_table_of_ranges_is_used_and_stays_in_the_session() -> None:
     """Its ranges are released and answered, and leave with a cell's code; no link has them, and a refusal keeps all."""
     link = {"cdf_tree": "optimal", "cdf_mechanism": "discrete_gaussian", "nbr": "add_or_remove_one", "cdf_for": "own"}

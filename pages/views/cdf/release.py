@@ -219,11 +219,14 @@ def _figure(shown: _Shown) -> None:
     else:
         used = mine.plan.settings
         answer = band_answer(widths, data.total if used.unit.total_is_public else None)
+    asked = widths[0].own
+    reach = None if asked is None else asked.of_range(shown.start, shown.stop)
+    reach = mine.margin(shown.start, shown.stop) if reach is None else reach
     frame.figure(
         call(band_figure, _lines(shown), shown.widths, x_title=data.unit, chosen=shown.ends),
         key="cdf_release",
         alt=answer,
-        answer=f"{answer} {range_answer(shown.ends, count, mine.margin(shown.start, shown.stop))}",
+        answer=f"{answer} {range_answer(shown.ends, count, reach)}",
         caption=f"Below: {_below(shown)}. The other trees have the same mechanism, budget and least squares.\n\n"
         f"Above: NOT PRIVATE: one simulated release beside the exact counts. {what(mine.plan.settings)}; "
         f"{bins_in_words(data)}, {whole(data.total)} records, seed {mine.seed}. The band is tightened by what is "

@@ -99,6 +99,16 @@ class Reach:
     together: float
     each: FloatArray
 
+    def of_range(self, start: int, stop: int) -> float | None:
+        """Return how far the answer to one range of bins, from 0 and without its end, is off; None if it is not asked.
+
+        >>> Reach(((1, 4), (2, 3)), 9.0, np.array([8.0, 5.0])).of_range(1, 3)
+        5.0
+        """
+        asked = ((start + 1, stop, 1.0),)
+        found = [float(reach) for one, reach in zip(self.ranges, self.each, strict=True) if terms_of(one) == asked]
+        return found[0] if found else None
+
 
 def ranges_reach(plan: AnyPlan, confidence: float = 0.95, trials: int = 999, seed: int = 7) -> Reach:
     """Return how far the answers to a plan's own ranges are off at most; see `band_multiple`.

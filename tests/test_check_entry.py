@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -133,6 +134,7 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     "whole numbers that are none": (replace(mechanism(), promises=Promise.INTEGER), "ENTRY_PROMISE", "whole"),
     "a name for no link": (replace(mechanism(), name="My own"), "ENTRY_WORDS", "link"),
     "a plan that fails": (replace(mechanism(), plan=lambda *_: 1 / 0), "ENTRY_FAILED", "ZeroDivisionError"),
+    "a step that ends the program": (postprocessor(lambda x: sys.exit(3)), "ENTRY_FAILED", "SystemExit"),
     "one record more, said to be unbiased": (
         postprocessor(lambda x: x + 1, same, promises=Promise.UNBIASED), "ENTRY_BIASED", "without bias"
     ),

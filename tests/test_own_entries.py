@@ -111,6 +111,10 @@ def test_the_name_of_a_reviewed_entry_is_not_taken_by_another() -> None:
     with pytest.raises(InputError, match="another entry") as refused:
         Experiment(mechanism=replace(WIDE, name="laplace"))
     assert refused.value.code == "NAME_TAKEN"
+    for misplaced in (lambda: Experiment(mechanism=METRICS["rmsre"]), lambda: MECHANISMS.register(3)):  # type: ignore[arg-type]
+        with pytest.raises(InputError) as refused:
+            misplaced()
+        assert refused.value.code == "ENTRY_KIND"
     for wrong in (5, None, ("laplace",)):
         with pytest.raises((InputError, TypeError)):
             prepare(Experiment(mechanism=wrong), TREE)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Timer
+from threading import Event, Timer
 from types import SimpleNamespace
 from typing import Any
 
@@ -369,6 +369,39 @@ def test_a_cluster_without_workers_is_said_and_not_waited_for_without_end(
     with pytest.raises(InputError, match="has no workers") as refused, executor_of("dask://host:1"):
         pass
     assert refused.value.code == "EXECUTOR_FAILED"
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+def test_a_cluster_that_lost_its_workers_is_given_up_in_a_sentence(
+    is_lost: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask itself waits for another worker without end."""
+    here = Event()
+
+    class Stuck(ThreadPoolExecutor):
+        def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+            assert wait is not is_lost, "it would wait for what nobody does"
+            super().shutdown(wait=wait)
+
+    def work() -> int:
+        here.wait(30)
+        return 7
+
+    monkeypatch.setattr(executors, "WAIT_SECONDS", 2)
+    if not is_lost:
+        here.set()
+    try:
+        with executors._Cluster(Stuck(1), "host:1", lambda: not is_lost) as cluster:
+            future = cluster.submit(work)
+            if not is_lost:
+                assert future.result() == 7
+                assert isinstance(cluster.submit(int, "x").exception(), ValueError)
+                return
+            with pytest.raises(InputError, match="'host:1' lost its workers") as lost:
+                future.result(timeout=20)
+            assert lost.value.code == "EXECUTOR_FAILED"
+    finally:
+        here.set()
 
 
 def nested(n: int) -> bytes:

@@ -146,11 +146,13 @@ def name_of(table: str, value: str | Named) -> str:
     Raises
     ------
     InputError
-        ``NAME_TAKEN`` when the table has another entry of that name.
+        ``ENTRY_KIND`` for an entry of another table; ``NAME_TAKEN`` when the table has another entry of that name.
     """
     if isinstance(value, str) or not isinstance(getattr(value, "name", None), str):
         return value  # type: ignore[return-value]  # a look-up refuses what is no name
     known: Table[Named] = resolve_name(TABLES[table])
+    if not isinstance(value, _kind_of(known)):
+        raise InputError("ENTRY_KIND", f"{echo(value.name)} is no entry of the table of {table}.")
     if value.name not in known:
         return Own(value)
     if known[value.name] is not value:
@@ -187,12 +189,16 @@ class Table(Mapping[str, E]):
         ------
         ValueError
             When the table has an entry of that name.
+        InputError
+            ``ENTRY_KIND`` for what has no name.
 
         >>> from types import SimpleNamespace as Entry
         >>> some = Table(Entry(name="a"))
         >>> some.register(Entry(name="b")).name, list(some)
         ('b', ['a', 'b'])
         """
+        if not isinstance(getattr(entry, "name", None), str):
+            raise InputError("ENTRY_KIND", f"Expected an entry with a name, got {echo(entry)}.")
         if entry.name in self:
             raise ValueError(f"Names in a table must differ, and it has {entry.name!r} already.")
         author = _LOADING.get()
@@ -355,10 +361,15 @@ def _added(package: str, tables: Mapping[str, Table[Any]], before: Mapping[str, 
 def _take(entries: Table[Any], entry: Named) -> None:
     """Add what an entry point names, unless the package has registered it itself."""
     if getattr(entry, "name", None) not in entries:
-        wanted = type(next(iter(entries.values())))
+        wanted = _kind_of(entries)
         if not isinstance(entry, wanted):
             raise TypeError(f"an entry point is no {wanted.__name__}")
         entries.register(entry)
+
+
+def _kind_of(entries: Table[Any]) -> type:
+    """What the entries of a table are."""
+    return type(next(iter(entries.values())))
 
 
 def _failed(package: str, error: Exception) -> InputError:

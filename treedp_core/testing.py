@@ -86,7 +86,7 @@ def check_entry(entry: Named, *, sample: bytes | None = None) -> None:
         if error.code.startswith("ENTRY_"):
             raise
         raise InputError("ENTRY_FAILED", f"{refuse.who} refuses what it must take: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise InputError("ENTRY_FAILED", f"{refuse.who} cannot be used: {said}.") from error
 

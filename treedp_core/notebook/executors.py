@@ -5,11 +5,20 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    InvalidStateError,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from multiprocessing import get_context
 from pkgutil import resolve_name
+from threading import Event, Thread
 from typing import Any, Final
 
 from treedp_core import checks
@@ -21,7 +30,7 @@ EXECUTORS: Final = (
 )
 MAX_WORKERS: Final = 256
 WAIT_SECONDS: Final = 60
-"""For the first worker of a cluster."""
+"""For the first worker of a cluster, and for another one when all are lost."""
 
 
 class Ended(Exception):
@@ -117,7 +126,60 @@ def _of_dask(address: str, plugins: Sequence[str], until_used: ExitStack) -> Exe
     if plugins:
         cluster.run(_ready, tuple(plugins))
     executor: Executor = cluster.get_executor(pure=False)  # else Dask answers a call it has seen from memory
-    return executor
+    return _Cluster(executor, address, lambda: bool(cluster.scheduler_info()["workers"]))
+
+
+class _Cluster(Executor):
+    """The executor of a cluster, which gives up when that has lost its workers: Dask waits for others without end."""
+
+    def __init__(self, executor: Executor, address: str, has_workers: Callable[[], bool]) -> None:
+        self._executor, self._address, self._has_workers = executor, address, has_workers
+        self._futures: list[Future[Any]] = []
+        self._over = Event()
+        Thread(target=self._look, daemon=True).start()
+
+    def submit(self, work: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
+        """Have a worker do something."""
+        there, here = self._executor.submit(work, *given, **named), Future[Any]()
+        here.add_done_callback(lambda one: there.cancel() if one.cancelled() else None)
+        there.add_done_callback(partial(_passed_on, here))
+        self._futures.append(here)
+        return here
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Wait for what was submitted, unless it was given up."""
+        given_up = self._over.is_set()
+        self._over.set()
+        self._executor.shutdown(wait=wait and not given_up)
+
+    def _look(self) -> None:
+        alone = 0
+        while alone < WAIT_SECONDS and not self._over.wait(1.0):
+            alone += 1
+            with suppress(Exception):  # the scheduler is lost, too
+                alone = 0 if self._has_workers() else alone
+        if alone < WAIT_SECONDS:
+            return
+        self._over.set()
+        lost = InputError(
+            "EXECUTOR_FAILED",
+            f"The Dask scheduler at {echo(self._address)} lost its workers and found no other in {WAIT_SECONDS} "
+            "seconds; start one beside it: dask worker.",
+        )
+        for future in self._futures:
+            with suppress(InvalidStateError):  # it was done
+                future.set_exception(lost)
+
+
+def _passed_on(here: Future[Any], there: Future[Any]) -> None:
+    """Take over how a call ended, unless it was given up."""
+    with suppress(InvalidStateError):
+        if there.cancelled():
+            here.set_exception(CancelledError())
+        elif (error := there.exception()) is not None:
+            here.set_exception(error)
+        else:
+            here.set_result(there.result())
 
 
 def _expect_worker(address: str, answer: Callable[..., object]) -> None:

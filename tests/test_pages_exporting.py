@@ -85,6 +85,22 @@ def test_a_picture_is_offered_or_what_is_missing_is_said(offered: Offered, monke
     assert b'"width": 1250' in offered["export_html"][1](), "without a Chromium a report saves pictures of that size"
 
 
+def test_without_the_extra_the_browser_saves_the_figure_with_its_words_and_mark(
+    offered: Offered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "missing", lambda: "Pictures need a Chromium.")
+    data = dataset(Tree.from_branching_factors((3,)), (31_415, 27_182, 16_180))
+    app = exporting_from("lab", "lab_draw", data, lab_view="draw")
+    config = json.loads(next(one.proto.config for one in app.get("plotly_chart") if "export_drawn" in one.proto.id))
+    saved = config["toImageButtonOptions"]
+    assert config["modeBarButtons"] == [["toImage"]]
+    assert (saved["format"], saved["width"], saved["height"]) == ("svg", *exporting.SIZE)
+    assert saved["filename"].startswith("treedp-NOT-PRIVATE")
+    layout = figure(app, "export_drawn")["layout"]
+    assert "<b>NOT PRIVATE</b>" in [one["text"] for one in layout["annotations"]]
+    assert "Seed" in layout["title"]["text"] and "TreeDP" in layout["title"]["text"]
+
+
 def test_a_notebook_comes_without_pictures_where_drawing_fails(
     offered: Offered, monkeypatch: pytest.MonkeyPatch
 ) -> None:

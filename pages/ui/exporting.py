@@ -15,6 +15,7 @@ from pages.ui.offered import offer, taken
 from pages.ui.refusals import refusal_in_passing
 from pages.ui.setting import in_a_row
 from treedp_core.checks import InputError
+from treedp_core.figures import style
 from treedp_core.figures.dressed import LEAST, MOST, dressed
 from treedp_core.figures.image import Kind, images_of, missing
 from treedp_core.notebook import Cell
@@ -137,10 +138,14 @@ def buttons(cells: Sequence[Cell], title: str) -> None:
     """Show a button for each file that cells can become; it is written on a click."""
     files, size = st.container(horizontal=True, gap="small"), SIZE
     if told := without_pictures(cells):
-        st.caption(f"{told} A report has buttons for SVG and PNG.")
+        is_one = len(cells) == 1
+        here = "The camera in the picture below saves it as SVG; a" if is_one and can_draw() else "A"
+        st.caption(f"{told} {here} report has buttons for SVG and PNG.")
         if can_draw():
             with in_a_row():
-                size = _size("Pixels of the pictures that a report saves")
+                size = _size("Pixels of a picture")
+            if is_one:
+                _drawn_here(cells[0], size)
     with files:
         for file in FILES:
             write = partial(report_of, size=size) if file.write is report_of else file.write
@@ -176,11 +181,26 @@ def picture(cell: Cell) -> None:
         download(
             "Picture",
             partial(_picture, cell, kind, width, height),
-            name=f"{_name([cell], pins.title_of(cell.name, cell.part))}.{kind}",
+            name=f"{_picture_name(cell)}.{kind}",
             mime=KINDS[kind],
             key="export_picture",
             help="Drawn on a click, in a few seconds",
         )
+
+
+def _drawn_here(cell: Cell, size: tuple[int, int]) -> None:
+    """Show a cell's figure with its words inside, and a button with which the browser itself saves it as SVG."""
+    width, height = size
+    drawn = dressed(drawable(cell) or {}, dress_of(cell), width, height)
+    drawn["layout"].setdefault("template", {})  # none given would be plotly's own
+    saved = {"format": "svg", "filename": _picture_name(cell), "width": width, "height": height}
+    st.plotly_chart(
+        drawn, key="export_drawn", theme=None, width=width, height=height, alt=cell.alt,
+        config=style.CONFIG | {
+            "displayModeBar": True, "modeBarButtonsToRemove": [], "modeBarButtons": [["toImage"]],
+            "toImageButtonOptions": saved,
+        },
+    )  # fmt: skip
 
 
 def drawable_of(cells: Sequence[Cell]) -> list[Cell]:
@@ -219,6 +239,10 @@ def pictures(cells: Sequence[Cell], kind: Kind, width: int, height: int) -> list
 
 def _picture(cell: Cell, kind: Kind, width: int, height: int) -> bytes:
     return pictures([cell], kind, width, height)[0]
+
+
+def _picture_name(cell: Cell) -> str:
+    return _name([cell], pins.title_of(cell.name, cell.part))
 
 
 def _name(cells: Sequence[Cell], title: str) -> str:

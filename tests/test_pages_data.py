@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import codes, dataset, figure, open_page, press, widget, words
-from pages.ui import kept, uploads
+from oracles_pages import Later, codes, dataset, figure, open_page, press, widget, words
+from pages.ui import jobs, kept, store, uploads
 from pages.ui.room import ROOM
+from pages.views.budget import strategies
 from treedp_core.records import Dataset
 from treedp_core.tree import Tree
 
@@ -78,6 +79,31 @@ def test_nobody_is_taken_for_a_unit_until_it_is_said_what_one_is() -> None:
     assert "For each unit (household): " in words(app) and "at most 3" in words(app)
     app.switch_page("pages/consistency.py").run()
     assert strip_of(app).endswith("· unit: household")
+
+
+def test_a_data_set_that_comes_while_a_page_is_drawn_waits_for_the_next_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page half of the old one and half of the new one was an error."""
+    waiting: list[Any] = []
+
+    class Meanwhile(Later):
+        def submit(self, work: Any, *arguments: Any) -> None:
+            waiting.append((work, arguments))
+
+    monkeypatch.setattr(jobs, "pool", Meanwhile)
+    monkeypatch.setattr(store, "PUBLIC_NODES", 10)
+    table = strategies.level_table
+
+    def level_table(*given: Any) -> Any:
+        work, arguments = waiting[0]  # it makes the data set
+        work(*arguments)
+        return table(*given)
+
+    monkeypatch.setattr(strategies, "level_table", level_table)
+    link = {"source": "generate", "gen_branching": "10,10,10", "gen_n": "1000"}
+    app = open_page("budget", bud_view="map", **link)
+    assert not app.error and app.session_state["_dataset"].tree.n_levels != 4
+    monkeypatch.setattr(strategies, "level_table", table)
+    assert not app.run().error and app.session_state["_dataset"].tree.n_levels == 4
 
 
 def test_the_unit_is_asked_of_every_table_but_not_when_one_is_counted_again() -> None:

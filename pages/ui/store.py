@@ -33,6 +33,7 @@ MAX_NUMBERS: Final = 16_000_000
 _LAST: Final = "_dataset"
 _CHANGED: Final = "_data_changed"
 _GENERATED: Final = "_generated"
+_AWAITED: Final = "_data_awaited"
 _MEMORY: Final = "_remembered"
 _USING: Final[ContextVar[Dataset | None]] = ContextVar("using", default=None)
 
@@ -160,6 +161,7 @@ def unchanged() -> None:
 
 def follow() -> None:
     """Have every page take the data set that came into use in the last run; before any control is drawn."""
+    st.session_state.pop(_AWAITED, None)
     source, recounted = st.session_state.pop(_CHANGED, (None, False))
     if source is not None:
         settings.follow(own=bool(source), recounted=recounted)
@@ -233,6 +235,8 @@ def sample(name: str) -> Dataset:
 def generated(shape: str, n_records: int, branching: str, seed: int) -> Dataset:
     """Return a made-up data set, one for all sessions that ask for the same; the last one is kept in the session.
 
+    One that is not there when a run first asks for it is on its way until that run ends: all of a page is of one.
+
     Raises
     ------
     Pending
@@ -245,6 +249,8 @@ def generated(shape: str, n_records: int, branching: str, seed: int) -> Dataset:
     if last is None or last[0] != key:
         n_nodes = sum(accumulate((1, *branching_factors_from_text(branching)), operator.mul))
         admitted(n_nodes)
+        if st.session_state.get(_AWAITED) == key:
+            raise _on_its_way()
         found = _MADE.get(key) or _made(key, n_nodes, partial(generate, shape, n_records, branching, seed))
         last = st.session_state[_GENERATED] = (key, found)
         _MADE[key] = found
@@ -281,9 +287,14 @@ def _made(key: Hashable, n_nodes: int, make: Callable[[], Dataset]) -> Dataset:
     if job.error is not None:
         raise job.error
     if job.state != "done":
-        raise Pending("BUSY", "The made-up data set is on its way.")
+        st.session_state[_AWAITED] = key
+        raise _on_its_way()
     result: Dataset = job.result
     return result
+
+
+def _on_its_way() -> Pending:
+    return Pending("BUSY", "The made-up data set is on its way.")
 
 
 def remember(key: Hashable, compute: Callable[[], T], *, shelf: str = "", room: int = 0) -> T:

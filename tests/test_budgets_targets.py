@@ -6,6 +6,7 @@ import math
 import sys
 from fractions import Fraction
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
 from treedp_core.privacy import Budget, Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.budget import Ask, Problem, Target, reliability, smallest_budget
-from treedp_core.studies.budget.inversion import NoiseSum
+from treedp_core.studies.budget.inversion import NoiseSum, _sum_of
 from treedp_core.studies.budget.reliability import normal_within
 from treedp_core.tree import Tree
 from treedp_core.watch import generator
@@ -425,3 +426,22 @@ def test_a_level_gets_a_thousandth_of_the_smallest_budget_or_nothing() -> None:
     charged = found.amounts * problem.price
     assert all(share == 0 or share >= 1e-3 * found.total for share in charged)
     assert max(found.values) <= 1
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("copies", [1, 3, 40])
+@pytest.mark.parametrize("law", [Laplace(2.5), DiscreteLaplace(0.4), DiscreteLaplace(2.0), DiscreteLaplace(1e-10)])
+def test_a_sum_of_copies_is_drawn_as_one_and_has_their_law(law: Any, copies: int) -> None:
+    rng, trials = np.random.default_rng(copies), 60_000
+    one_by_one = sum(law.sample(rng, trials).astype(float) for _ in range(copies))
+    at_once = _sum_of(law, copies, rng, trials)
+    at = np.quantile(one_by_one, np.linspace(0.02, 0.98, 25))
+    first, second = (np.searchsorted(np.sort(one), at, side="right") / trials for one in (one_by_one, at_once))
+    assert np.abs(first - second).max() < 4 * np.sqrt(0.5 / trials)
+    off = np.searchsorted(np.sort(1.1 * at_once), at, side="right") / trials
+    assert np.abs(first - off).max() > 4 * np.sqrt(0.5 / trials)
+
+
+def test_the_noise_of_a_million_nodes_is_drawn_without_going_through_them() -> None:
+    drawn = _sum_of(DiscreteLaplace(0.7), 10**9, np.random.default_rng(1), 20_000)
+    assert abs(drawn.var() / (1e9 * DiscreteLaplace(0.7).variance) - 1) < 4 * np.sqrt(2 / 20_000)

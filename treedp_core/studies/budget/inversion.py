@@ -26,6 +26,8 @@ from treedp_core.tree import AnyArray, FloatArray, IntArray
 
 LOST: Final = 1e-7
 """Probability that may fall outside the period."""
+FINE: Final = 1e-9
+"""Of discrete Laplace noise e^(-rate |k|): below it whole numbers are as good as all."""
 FAINT: Final = -28.0
 """Logarithm of a characteristic function that is taken for 0: 7e-13."""
 TERMS: Final = 1 << 15
@@ -129,8 +131,7 @@ class NoiseSum:
         """Return draws of X, (trials,)."""
         total = np.zeros(trials)
         for k, c, m in zip(self.which.tolist(), self.coefficient.tolist(), self.copies.tolist(), strict=True):
-            for _ in range(int(m)):
-                total += c * self.laws[k].sample(rng, trials)
+            total += c * _sum_of(self.laws[k], int(m), rng, trials)
         return total
 
     # ---- the three sums
@@ -242,6 +243,25 @@ def _tapers() -> tuple[FloatArray, FloatArray]:
     n = np.arange(1, TERMS + 1)
     u = n / (TERMS + 1)
     return (np.pi * u * (1.0 - u) / np.tan(np.pi * u) + u) / (np.pi * n), 1.0 - u
+
+
+def _sum_of(law: Law, copies: int, rng: np.random.Generator, trials: int) -> FloatArray:
+    """Draws of the sum of so many independent copies, (trials,).
+
+    Laplace noise is the difference of two exponential values and a sum of those is a gamma one; discrete Laplace noise
+    that of two geometric values and a sum of those is negative binomial.
+    """
+    match law:
+        case DiscreteLaplace(rate) if rate > FINE:
+            up, down = (rng.negative_binomial(copies, -np.expm1(-rate), trials) for _ in range(2))
+            return np.asarray(up - down, dtype=np.float64)
+        case Laplace() | DiscreteLaplace():
+            scale = law.scale if isinstance(law, Laplace) else 1.0 / law.inverse_scale
+            return np.asarray(scale * (rng.gamma(copies, size=trials) - rng.gamma(copies, size=trials)))
+    total = np.zeros(trials)
+    for _ in range(copies):
+        total += law.sample(rng, trials)
+    return total
 
 
 def _log_cf(law: Law, s: FloatArray) -> FloatArray:

@@ -442,6 +442,14 @@ def test_a_sum_of_copies_is_drawn_as_one_and_has_their_law(law: Any, copies: int
     assert np.abs(first - off).max() > 4 * np.sqrt(0.5 / trials)
 
 
+@pytest.mark.parametrize(
+    ("law", "n_draws"), [(Laplace(2.0), 1), (DiscreteLaplace(0.5), 1), (DiscreteGaussian(2.0), 10**6)]
+)
+def test_trials_go_by_what_is_drawn(law: Any, n_draws: int) -> None:
+    one = NoiseSum((law,), np.zeros(1, dtype=int), np.ones(1), np.array([1e6]))
+    assert one.n_draws == n_draws
+
+
 def test_the_noise_of_a_million_nodes_is_drawn_without_going_through_them() -> None:
     drawn = _sum_of(DiscreteLaplace(0.7), 10**9, np.random.default_rng(1), 20_000)
     assert abs(drawn.var() / (1e9 * DiscreteLaplace(0.7).variance) - 1) < 4 * np.sqrt(2 / 20_000)

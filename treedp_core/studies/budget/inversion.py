@@ -127,6 +127,11 @@ class NoiseSum:
             log += self.copies[here] @ _log_cf(law, np.abs(self.coefficient[here])[:, None] * s)
         return log
 
+    @property
+    def n_draws(self) -> int:
+        """How many values one draw of X takes: a sum of copies is one where its own law is known."""
+        return sum(1 if _is_summed(self.laws[k]) else int(m) for k, m in zip(self.which, self.copies, strict=True))
+
     def draw(self, rng: np.random.Generator, trials: int) -> FloatArray:
         """Return draws of X, (trials,)."""
         total = np.zeros(trials)
@@ -243,6 +248,11 @@ def _tapers() -> tuple[FloatArray, FloatArray]:
     n = np.arange(1, TERMS + 1)
     u = n / (TERMS + 1)
     return (np.pi * u * (1.0 - u) / np.tan(np.pi * u) + u) / (np.pi * n), 1.0 - u
+
+
+def _is_summed(law: Law) -> bool:
+    """Whether `_sum_of` draws a sum of copies at once."""
+    return isinstance(law, Laplace | DiscreteLaplace)
 
 
 def _sum_of(law: Law, copies: int, rng: np.random.Generator, trials: int) -> FloatArray:

@@ -180,7 +180,7 @@ def _settled(error: NoiseSum, reach: FloatArray) -> tuple[FloatArray, float, flo
     room = float((high - low).max())
     if room <= WIDE:
         return low, room, 0.0
-    trials = int(min(MOST_TRIALS, max(500, DRAWS // error.copies.size)))
+    trials = int(min(MOST_TRIALS, max(500, DRAWS // error.n_draws)))
     drawn = np.sort(np.abs(error.draw(generator("reliability of a level", SEED), trials)))
     seen = np.searchsorted(drawn, reach * (1.0 + 1e-9), side="right") / trials
     found = np.clip(seen, low, high)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import RAGGED, dataset, figure, open_page, press, widget
+from pages.ui import book
 from pages.ui.origins import count_sample
 from pages.views.notebook.words import made_from, short_of
 from test_pages_contract import VIEWS
@@ -157,3 +159,14 @@ def test_a_cell_of_a_sample_whose_split_was_tuned_on_counts_may_hold_them() -> N
     assert may_hold_counts(call(max, of_a_sample, given(RAGGED, max)), [RAGGED], public=public)
     assert may_hold_counts(call(max, of_a_sample, RAGGED.counts), [], public=public)
     assert may_hold_counts(call(max, 3, 5), [RAGGED], "NOT PRIVATE", public=public)
+
+
+@pytest.mark.parametrize("numbers", [[0.1 + k / 7 for k in range(500)], list(range(500)), [], ["a name"] * 50])
+def test_a_cell_weighs_about_what_its_figure_does_as_json(numbers: list[Any]) -> None:
+    """Between what it is and twice that: a file of what a session may keep can be opened again."""
+    drawn: Any = {
+        "data": [{"type": "scatter", "x": numbers, "text": "word " * 99, "line": {"dash": "dot"}}],
+        "layout": {},
+    }
+    cell = Cell(id="0" * 16, name="A", page="lab", version="1", made="2026-11-22T15:00:00+00:00", figure=drawn)
+    assert 1 <= book.weight(cell) / len(json.dumps(drawn, separators=(",", ":"))) <= 2

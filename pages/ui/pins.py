@@ -202,7 +202,7 @@ def _figure(figure: Any) -> Drawing | None:
     if figure is None:
         return None
     text = figure.to_json()
-    return Drawing.of(checked(json.loads(text), text.encode())) if len(text) <= MAX_FIGURE else None
+    return Drawing.of(checked(json.loads(text))) if len(text) <= MAX_FIGURE else None
 
 
 def _table(ran: Ran[Columns] | None) -> tuple[dict[str, Any] | None, str]:

@@ -172,7 +172,8 @@ class Cell:
         object.__setattr__(self, "settings", given.settings(self.settings))
         if self.data is not None and not isinstance(self.data, DataNote):
             raise InputError("CELL_DATA", "Expected the data of a cell to be a note of a data set.")
-        object.__setattr__(self, "figure", _drawing(self.figure))
+        if self.figure is not None:
+            object.__setattr__(self, "figure", Drawing.of(self.figure))
         if self.columns is not None:
             object.__setattr__(self, "columns", given.columns(self.columns))
         badges = given.texts("badges", self.badges, len(_BADGES), MAX_NAME, "CELL_KIND")
@@ -220,14 +221,6 @@ class Cell:
             self, about="", figure=None, columns=None, caption="", answer="", alt="", code="", badges=(), label="",
             holds_counts=False, plan=without_counts(self.plan),
         )  # fmt: skip
-
-
-def _drawing(figure: object) -> Drawing | None:
-    if figure is None or isinstance(figure, Drawing):
-        return figure
-    if not isinstance(figure, dict):
-        raise InputError("CELL_FIGURE", "Expected the figure of a cell to be a JSON object.")
-    return Drawing.of(figure)
 
 
 def without_counts(plan: ReleasePlan | None) -> ReleasePlan | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, Final
 
@@ -46,18 +47,20 @@ class Drawing(Mapping[str, Any]):
         self.text = text
 
     @classmethod
-    def of(cls, figure: Mapping[str, Any]) -> Drawing:
-        """Return what a figure is kept as.
+    def of(cls, figure: object) -> Drawing:
+        """Return what a figure, a dict, is kept as; one that is kept already stays.
 
         Raises
         ------
         InputError
-            ``CELL_FIGURE`` for what JSON has no form for.
+            ``CELL_FIGURE`` for what is no JSON object.
         """
-        try:
-            return cls(written(dict(figure)))
-        except (TypeError, ValueError) as error:
-            raise InputError("CELL_FIGURE", "Expected the figure of a cell to be a JSON object.") from error
+        if isinstance(figure, Drawing):
+            return figure
+        with suppress(TypeError, ValueError):  # JSON has no form for a part of it
+            if isinstance(figure, dict):
+                return cls(written(figure))
+        raise InputError("CELL_FIGURE", "Expected the figure of a cell to be a JSON object.")
 
     @cached_property
     def _figure(self) -> dict[str, Any]:
@@ -81,7 +84,7 @@ class Drawing(Mapping[str, Any]):
         return Drawing, (self.text,)
 
 
-def checked(figure: Json, read: bytes = b"\\") -> dict[str, Any]:
+def checked(figure: Json, read: bytes | None = None) -> dict[str, Any]:
     """Return a plotly figure that only draws: no pictures, maps or links, of markup bold, italic, breaks, colour.
 
     `read` is the JSON it comes from, if it was read: most of that needs no second look.
@@ -106,7 +109,7 @@ def checked(figure: Json, read: bytes = b"\\") -> dict[str, Any]:
         kind = trace.get("type", "scatter") if isinstance(trace, dict) else None
         if not isinstance(kind, str) or kind not in KINDS:
             raise InputError("CELL_FIGURE", f"A figure of a cell has a trace of the kind {echo(kind)}.")
-    for keys, values in _parts(figure) if _SUSPECT.search(read) else ():
+    for keys, values in _parts(figure) if read is None or _SUSPECT.search(read) else ():
         for key in FORBIDDEN.intersection(keys):
             raise InputError("CELL_FIGURE", f"A figure of a cell has {echo(key)}; it may ask for nothing elsewhere.")
         for text in values:

@@ -299,7 +299,7 @@ def test_a_matrix_that_another_page_sought_is_not_sought_again(monkeypatch: pyte
     """Nor by another session: it depends on no data."""
     monkeypatch.setattr("pages.views.branching.matrices.AT_ONCE", 8)
     monkeypatch.setattr("pages.views.cdf.draw.AT_ONCE", 8)
-    link = {"nbr": "add_or_remove_one", "bra_bins": "96", "bra_post": "least_squares"}
+    link = {"nbr": "add_or_remove_one", "bra_bins": "128", "bra_post": "least_squares"}
     app = open_page("branching", **link)
     press(app, "bra_matrices_run")
     eventually(lambda: "matrices after least squares" in words(app.run()))
@@ -307,3 +307,6 @@ def test_a_matrix_that_another_page_sought_is_not_sought_again(monkeypatch: pyte
     monkeypatch.setattr(jobs, "start", lambda *asked, **how: searches.append(asked))
     other = open_page("branching", **link)
     assert "matrices after least squares" in words(other) and not searches
+    cdf = open_page("cdf", nbr="add_or_remove_one", cdf_tree="identity")
+    assert "128 bins" in words(cdf) and "p-identity matrix" in answer(cdf) + words(cdf) and not searches
+    assert not cdf.get("progress")

@@ -239,7 +239,7 @@ def _matrix(report: Report, rng: np.random.Generator, n_bins: int) -> None:
         epsilon = float(np.exp(rng.uniform(-3, 2)))
         settings = CdfSettings(n_bins, (), mechanism, epsilon, 1e-6, relation=relation, contributions=who.contributions,
                                strategy=named, workload=workload)  # fmt: skip
-        blocks = block_matrix(settings.wanted, settings.by_pairs, Watch()) if strategy == "product" else None
+        blocks = block_matrix(settings.wanted, settings.unit.by_pairs, Watch()) if strategy == "product" else None
         ready = plan_matrix(settings, blocks)
         pairs = list_pairs(small, who, data_sets(small, rng, who.contributions))
         report.pairs += pairs.n

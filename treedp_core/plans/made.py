@@ -188,7 +188,7 @@ def state_of_sums(made: MatrixPlan, data: Data, source: Dataset | None) -> State
 def _matrix(made: MatrixPlan, law: NoiseLaw) -> SumsOfBins:
     """The matrix, in multiples of a power of two that its longest column is once to twice as long as."""
     one, in_epsilon = made.matrix, law.currency is Currency.EPSILON
-    replaced = made.settings.by_pairs
+    replaced = made.settings.unit.by_pairs
     if in_epsilon:
         assert isinstance(one, WholeMatrix | BlockMatrix)
         column, pair = one.column_sum(), one.pair_sum() if replaced else 0

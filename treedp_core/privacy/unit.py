@@ -108,6 +108,11 @@ class ProtectedUnit:
         return self.relation is NeighbouringRelation.REPLACE_ONE
 
     @property
+    def by_pairs(self) -> bool:
+        """Whether a record may be replaced, so that the differences of a matrix's columns count."""
+        return self.relation is not NeighbouringRelation.ADD_OR_REMOVE_ONE
+
+    @property
     def described(self) -> str:
         """Who is protected, in words that fit after "protects", wherever the records of one unit lie.
 

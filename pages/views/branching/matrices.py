@@ -13,7 +13,7 @@ from pages.ui.result import NO_DATA, Result, at_once, run_button, show_state
 from pages.views.branching.answer import Answer
 from treedp_core.figures.cdf import ratio_bars
 from treedp_core.notebook.code import call, given
-from treedp_core.studies.branching.beside import by_pairs, is_bounded, search_of, trees_and_matrices, wanted
+from treedp_core.studies.branching.beside import is_bounded, search_of, trees_and_matrices, wanted
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
 from treedp_core.studies.cdf.matrices.plan import SEARCHES
 from treedp_core.studies.cdf.release import STRATEGIES
@@ -34,7 +34,7 @@ def matrices(found: Answer) -> None:
     if asked.n_bins > AT_ONCE:
         name = search_of(asked)
         label = STRATEGIES[name].label.lower()
-        search = sought_matrix(name, wanted(asked), by_pairs(asked), start="button")
+        search = sought_matrix(name, wanted(asked), asked.criterion.unit.by_pairs, start="button")
         if not search.is_ready:
             run_button(search, "bra_matrices_run", label=f"Seek the {label}", help="Takes seconds for many bins.")
             show_state(search, f"Seeking the {label}", SEARCHES[name].unit)

@@ -144,7 +144,7 @@ def _sought(chosen: CdfSettings) -> Result[Sought] | None:
     strategy = STRATEGIES[chosen.strategy]
     if not strategy.sought or chosen.mechanism not in strategy.mechanisms or chosen.n_bins <= AT_ONCE:
         return None
-    return sought_matrix(chosen.strategy, chosen.wanted, chosen.by_pairs, is_own=chosen.workload == OWN)
+    return sought_matrix(chosen.strategy, chosen.wanted, chosen.unit.by_pairs, is_own=chosen.workload == OWN)
 
 
 def _made(data: Bins, chosen: CdfSettings, matrix: Matrix | None) -> Draw:

@@ -34,11 +34,6 @@ def wanted(asked: Question) -> Wanted:
     return Wanted(asked.n_bins, "cdf" if asked.criterion.workload is Workload.CDF else "ranges")
 
 
-def by_pairs(asked: Question) -> bool:
-    """Return whether records are replaced, so that a matrix moves by pairs of bins."""
-    return asked.criterion.unit.relation is not NeighbouringRelation.ADD_OR_REMOVE_ONE
-
-
 def trees_and_matrices(
     asked: Question, found: Sequence[RankedShape], matrix: Sought | None = None
 ) -> dict[str, list[Any]]:
@@ -61,7 +56,7 @@ def trees_and_matrices(
     """
     criterion, name = asked.criterion, search_of(asked)
     unit = criterion.unit
-    matrix = SEARCHES[name].find(wanted(asked), by_pairs(asked), None) if matrix is None else matrix
+    matrix = SEARCHES[name].find(wanted(asked), unit.by_pairs, None) if matrix is None else matrix
     in_epsilon, bound = criterion.currency is Currency.EPSILON, matrix.lower
     if isinstance(matrix, WholeMatrix) and matrix.with_total and not unit.total_is_public:
         matrix = and_total(matrix, in_epsilon)

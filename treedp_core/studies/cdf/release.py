@@ -184,11 +184,6 @@ class CdfSettings:
         return self.least_squares and self.unit.total_is_public
 
     @property
-    def by_pairs(self) -> bool:
-        """Whether a record may be replaced, so that the differences of a matrix's columns count."""
-        return self.unit.relation is not NeighbouringRelation.ADD_OR_REMOVE_ONE
-
-    @property
     def shape(self) -> Shape:
         """The tree's shape."""
         return Shape(self.branching_factors, self.n_bins)

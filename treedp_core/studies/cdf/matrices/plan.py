@@ -194,7 +194,7 @@ def plan_matrix(settings: CdfSettings, matrix: Matrix | None = None) -> MatrixPl
 def matrix_of(settings: CdfSettings) -> Matrix:
     """Return the matrix of a strategy that has one; one that is sought takes up to seconds, and the last are kept."""
     if STRATEGIES[settings.strategy].sought:
-        return _sought(settings.strategy, settings.wanted, settings.by_pairs)
+        return _sought(settings.strategy, settings.wanted, settings.unit.by_pairs)
     return _root(settings.wanted, settings.unit, settings.least_squares)
 
 
@@ -266,14 +266,14 @@ def sensitivity(matrix: Matrix, unit: ProtectedUnit, currency: Currency = Curren
     """
     if currency is Currency.EPSILON:
         assert isinstance(matrix, WholeMatrix | BlockMatrix)
-        replaced = unit.relation is not NeighbouringRelation.ADD_OR_REMOVE_ONE  # no less than what one column holds
+        replaced = unit.by_pairs  # no less than what one column holds
         return float(
             unit.contributions * (max(matrix.pair_sum(), matrix.column_sum()) if replaced else matrix.column_sum())
         )
     square = 0
     if unit.relation is not NeighbouringRelation.REPLACE_ONE:
         square = matrix.column_square()
-    if unit.relation is not NeighbouringRelation.ADD_OR_REMOVE_ONE:
+    if unit.by_pairs:
         square = max(square, matrix.pair_square())
     return sqrt_above(Fraction(unit.contributions**2 * square))
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS, of_levels
 from treedp_core.mechanisms.calibration import LAWS as LAWS_OF_LEVELS
-from treedp_core.plans import LIBRARIES, Bounded, Categories, NoiseLaw, ReleasePlan, Split
+from treedp_core.plans import LIBRARIES, Bounded, Categories, NoiseLaw, ReleasePlan, Split, open_plan
 from treedp_core.plans.gain import less_noise
 from treedp_core.plans.made import fingerprint
 from treedp_core.plans.together import together
@@ -65,6 +66,34 @@ def test_a_statement_whose_terms_add_up_to_more_than_its_total_says_why(epsilon:
     number, _, each = terms.partition(" × ")
     more = Fraction(number) * Fraction(each.partition(",")[0]) > Fraction(str(epsilon))
     assert terms.endswith(", each rounded up") == more == (epsilon != 0.9)
+
+
+def test_the_document_says_how_rows_become_records_and_names_that_are_no_words_stand_in_quotation_marks() -> None:
+    file = io.BytesIO(b" Region (2024) ,who,n\nA,p,1\nB,q,2\n")
+    columns, domain = [" Region (2024) "], domain_of_values({" Region (2024) ": ["A", "B"]})
+    one = Experiment(contributions=2)
+    plain, weighted, bounded = (
+        ReleasePlan.of(one, count_hierarchy(file, columns, domain=domain, **how))
+        for how in ({}, {"weight": "n"}, {"unit": "who", "contributions": 2, "missing": "other"})
+    )
+    assert "(“Region (2024)”) and 3 leaves" in plain.sentence()
+    assert "| Rows | `each is one record` |" in plain.to_markdown()
+    assert "| Rows | `each is as many records as “n” says` |" in weighted.to_markdown()
+    told = "each is one record; of those with the same “who” the first 2 count; blank cells fit no category"
+    assert f"<td>{told}</td>" in bounded.to_html()
+
+
+def test_what_is_no_file_of_a_plan_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    plan = ReleasePlan.of(Experiment(), DATA)
+    kept = tmp_path / "plan.json"
+    kept.write_text(plan.to_json(), encoding="utf-8")
+    assert open_plan(kept) == plan == open_plan(str(kept))
+    for wrong in (plan.to_json(), tmp_path, tmp_path / "none.json", "a\0b", {}):
+        with pytest.raises(InputError, match="Expected the path of a plan's file") as error:
+            open_plan(wrong)  # type: ignore[arg-type]
+        assert error.value.code == "FILE_MISSING" and len(str(error.value)) < 200
+    with pytest.raises(InputError, match="Expected the text of a plan's JSON, got dict"):
+        ReleasePlan.from_json({})  # type: ignore[arg-type]
 
 
 def every_plan() -> list[ReleasePlan]:

@@ -10,11 +10,11 @@ import streamlit as st
 from pages.ui import jobs, reconnect, store
 from pages.ui.glossary import text
 from pages.ui.result import progress
-from pages.ui.settings import get
+from pages.ui.settings import CONTRIBUTIONS, get
 from pages.ui.text import lit, prose, small_print
 from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.registry import CLAIM
-from treedp_core.words import lower_first
+from treedp_core.words import lower_first, plural
 
 LOST: Final = ":material/history: No file is counted: a reload ends one, a link or a notebook without data has none."
 BADGES: Final[Mapping[str, tuple[Literal["blue", "violet", "red", "orange"], str, str]]] = {
@@ -52,7 +52,12 @@ def _with_unit(strip: str) -> str:
         return strip
     said = store.dataset().not_reviewed.rstrip(".")
     read_by = f" · {lit(lower_first(said), 120)}" if said else ""
-    return f"{strip} · unit: {lit(store.unit(), 40) if store.unit() else 'not said yet, one record'}{read_by}"
+    return f"{strip} · unit: {lit(store.unit(), 40) if store.unit() else _unsaid()}{read_by}"
+
+
+def _unsaid() -> str:
+    most = CONTRIBUTIONS.value
+    return "not said yet, " + ("one record" if most == 1 else f"at most {plural(most, 'record')}")
 
 
 def read_by_plugin(strip: str) -> bool:

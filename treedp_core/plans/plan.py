@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 
+from treedp_core.checks import InputError, echo
 from treedp_core.plans import documents, typed_json, verify, words
 from treedp_core.plans.made import Data, Made, planned, state, state_of_sums, true_error
 from treedp_core.plans.stated import Stated
@@ -140,6 +141,15 @@ def open_plan(path: str | Path) -> ReleasePlan:
     Raises
     ------
     InputError
-        As `ReleasePlan.from_json`.
+        ``FILE_MISSING``; as `ReleasePlan.from_json`, which reads text that is at hand.
     """
-    return ReleasePlan.from_json(Path(path).read_bytes())
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(typed_json.MAX_BYTES + 1)
+    except (OSError, ValueError, TypeError):
+        raise InputError(
+            "FILE_MISSING",
+            f"Expected the path of a plan's file, got {echo(path)}, which cannot be read; the JSON itself is read by "
+            "ReleasePlan.from_json.",
+        ) from None
+    return ReleasePlan.from_json(content)

@@ -48,6 +48,8 @@ def read(kind: type[T], data: bytes | str) -> T:
         ``CONFIG_UNKNOWN_KEY``, ``CONFIG_MISSING_KEY``, ``CONFIG_TYPE``, ``CONFIG_VERSION``, and what the class refuses.
     """
     content = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    if not isinstance(content, bytes):
+        raise InputError("CONFIG_NOT_JSON", f"Expected the text of a plan's JSON, got {type(data).__name__}.")
     found = parse(content, most=MAX_BYTES, what="The plan")
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise InputError("CONFIG_NOT_JSON", "Expected a release plan that TreeDP wrote; this is another JSON file.")

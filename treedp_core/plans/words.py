@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Final
 
@@ -16,7 +17,8 @@ from treedp_core.registry import CLAIM
 from treedp_core.words import budget_text, margin, plural, privacy_text, rounded_up, setting_text, short, whole
 
 Table = dict[str, list[str]]
-TYPED: Final = ("Data", "One unit", "Matrix", "Post-processing")
+_WORDS: Final = re.compile(r"\w+([ _.-]\w+)*")
+TYPED: Final = ("Data", "Rows", "One unit", "Matrix", "Post-processing")
 """What of the summary somebody may have typed, into the app or into a file."""
 
 
@@ -51,11 +53,16 @@ def _released(plan: Stated) -> str:
     if plan.matrix is not None:
         bins = plural(plan.levels[0].leaves, "bin")
         return f"Cumulative counts of {bins} will be released by weighted sums of all bins: {matrix(plan.matrix)}."
-    names = ", ".join(one.name for one in plan.levels[1:]) or plan.levels[0].name
+    names = ", ".join(_named(one.name) for one in plan.levels[1:]) or _named(plan.levels[0].name)
     leaves = plural(plan.levels[0].leaves, "leaf", "leaves")
     joined = "of" if plan.released == TABLE else "on"
     levels = plural(len(plan.levels), "level")
     return f"{plan.released.capitalize()} {joined} a tree of {levels} ({names}) and {leaves} will be released."
+
+
+def _named(name: str) -> str:
+    """User text within a sentence: in quotation marks unless it is words."""
+    return name if _WORDS.fullmatch(name) else f"“{name.strip()}”"
 
 
 def _protected(plan: Stated) -> str:
@@ -266,6 +273,7 @@ def summary(plan: Stated) -> list[tuple[str, str]]:
     """Return what holds for the whole plan, as pairs of a name and words; user text among them."""
     rows = [
         ("Data", plan.title),
+        ("Rows", counted(plan)),
         ("One unit", plan.whom or "not said"),
         ("Protected", plan.unit.describe(plan.spread)),
         ("Bound on records", bound(plan)),
@@ -284,6 +292,19 @@ def summary(plan: Stated) -> list[tuple[str, str]]:
         ("Promise", promise(plan)),
     ]
     return rows
+
+
+def counted(plan: Stated) -> str:
+    """Return how rows become records, in words."""
+    rule = plan.rule
+    told = ["each is one record"]
+    if plan.weighted:
+        told = [f"each is as many records as “{rule.weight}” says" if rule.weight else "each may be several records"]
+    if rule.unit and plan.bounded is Bounded.COUNTED:
+        told.append(f"of those with the same “{rule.unit}” the first {whole(plan.unit.contributions)} count")
+    told += ["blank cells fit no category"] if rule.blanks_out else []
+    told += ["numbers beyond the bounds are cut to them"] if rule.cut else []
+    return "; ".join(told)
 
 
 def matrix(one: SumsOfBins) -> str:

@@ -148,8 +148,9 @@ def test_non_negative_least_squares_adds_up_its_bias_where_no_total_is_measured(
     assert "no total is measured" in postprocess.POSTPROCESSORS["non_negative_least_squares"].help
 
 
-def test_the_recommended_chain_says_so_and_is_what_topdown_begins_with() -> None:
+def test_the_recommended_chain_says_so_is_at_first_sight_and_is_what_topdown_begins_with() -> None:
     assert CHAINS[RECOMMENDED].help.startswith("Recommended")
+    assert [one.name for one in CHAINS.values() if one.basic] == ["none", "least_squares", "non_negative", RECOMMENDED]
     assert RULES["ls_water_filling"].steps == CHAINS[RECOMMENDED].steps
 
 

@@ -68,7 +68,7 @@ class Chain:
         return POSTPROCESSORS[self.steps[0]].family_rule if len(self.steps) == 1 else ""
 
 
-BASIC: Final = ("none", "least_squares", "non_negative", "least_squares_non_negative")
+BASIC: Final = ("none", "least_squares", "non_negative", RECOMMENDED)
 
 
 def _of_postprocessors() -> Iterator[Chain]:

@@ -167,10 +167,13 @@ def _step_text(made: Run, step: int) -> str:
     if made.story:
         return _told(made.story[step - 1]) + ending
     row = {name: column[step - 1] for name, column in made.rounds.items()}
+    asked = f"Round {step}, threshold {short(row['threshold'])}: of {plural(row['trees tested'], 'tree')} tested, "
+    if not row["answered yes"]:
+        return f"{asked}none answered yes, so no node got a value.{ending}"
+    got = f"passed, and got {short(row['value given'])} with all unlabelled nodes above"
+    passed = f"{whole(row['passed'])} of {plural(row['nodes tested'], 'node')} tested alone"
     return (
-        f"Round {step}, threshold {short(row['threshold'])}: of {plural(row['trees tested'], 'tree')} tested, "
-        f"{whole(row['answered yes'])} answered yes; {whole(row['passed'])} of {plural(row['nodes tested'], 'node')} "
-        f"tested alone passed, and got {short(row['value given'])} with all unlabelled nodes above.{ending}"
+        f"{asked}{whole(row['answered yes'])} answered yes; {passed} {got if row['passed'] else 'passed'}.{ending}"
     )
 
 
@@ -191,8 +194,8 @@ def _short(made: Run, step: int) -> str:
         return f"The clamp moved {whole(made.moved)} of {plural(made.nodes.truth.size, 'node')}."
     if not made.story:
         row = {name: column[step - 1] for name, column in made.rounds.items()}
-        named, value = plural(row["nodes labelled"], "node"), short(row["value given"])
-        return f"Threshold {short(row['threshold'])}: {named} got {value}."
+        named = f"{plural(row['nodes labelled'], 'node')} got {short(row['value given'])}"
+        return f"Threshold {short(row['threshold'])}: {named if row['nodes labelled'] else 'no node got a value'}."
     one = made.story[step - 1]
     below = f"Threshold {short(one.classification_threshold)}: "
     if one.fired is None:

@@ -183,7 +183,7 @@ def test_a_run_shown_to_its_end_stays_at_the_end() -> None:
 
 def test_a_round_without_an_answer_says_that_no_node_got_a_value() -> None:
     """As where a record lies on each of many leaves: it said that 0 nodes got one."""
-    told = {"mul_source": "deep", "mul_deep_levels": "1000", "mul_deep_records": "1", "mul_view": "run", "delta": "1e-06"}
+    told = {"mul_source": "deep", "mul_deep_levels": "1000", "mul_deep_records": "1", "delta": "1e-06"}
     app = open_page("multiplicative", mul_step="10000", **told)
     assert "no node got a value" in words(app) and "none answered yes, so no node got a value." in words(app)
     assert "0 nodes got" not in words(app) and "0 of 0 nodes" not in words(app)

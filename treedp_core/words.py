@@ -21,6 +21,8 @@ from typing import Final
 DIGITS: Final = 4
 THIN: Final = "\u202f"
 """Between thousands: a thin space that does not break."""
+NAMES: Final = ("Gaussian", "Laplace", "Hamming")
+"""First words of labels that keep their capital within a sentence."""
 _MOST_SHOWN: Final = 2_000
 NO_MORE: Final = 1e-5
 """What is above the least by no more than this share of it is said to be the least."""
@@ -272,12 +274,15 @@ def promise_text(epsilon: float, delta: float) -> str:
 
 
 def lower_first(text: str) -> str:
-    """Return a label or sentence for the middle of another: its first letter small.
+    """Return a label or sentence for the middle of another: its first letter small, but for a name or an abbreviation.
 
-    >>> lower_first("Least squares"), lower_first("")
-    ('least squares', '')
+    >>> lower_first("Least squares"), lower_first("Gaussian, 8 · 8"), lower_first("RMSE of a bin"), lower_first("")
+    ('least squares', 'Gaussian, 8 · 8', 'RMSE of a bin', '')
     """
-    return text[:1].lower() + text[1:]
+    first = re.match(r"\w*", text)
+    word = first[0] if first else ""
+    is_name = word in NAMES or any(letter.isupper() or letter.isdigit() for letter in word[1:])
+    return text if is_name else text[:1].lower() + text[1:]
 
 
 def upper_first(text: str) -> str:

@@ -14,7 +14,17 @@ from treedp_core.privacy import Currency, NeighbouringRelation, Precision
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.origin import NOT_PRIVATE, PriorKind, of_truth
 from treedp_core.registry import CLAIM
-from treedp_core.words import budget_text, margin, plural, privacy_text, rounded_up, setting_text, short, whole
+from treedp_core.words import (
+    budget_text,
+    lower_first,
+    margin,
+    plural,
+    privacy_text,
+    rounded_up,
+    setting_text,
+    short,
+    whole,
+)
 
 Table = dict[str, list[str]]
 _WORDS: Final = re.compile(r"\w+([ _.-]\w+)*")
@@ -173,7 +183,7 @@ def _after(plan: Stated) -> list[str]:
 def steps(plan: Stated) -> str:
     """Return the post-processing in words."""
     return ", then ".join(
-        POSTPROCESSORS[name].label.lower() if name in POSTPROCESSORS else name for name in plan.postprocess
+        lower_first(POSTPROCESSORS[name].label) if name in POSTPROCESSORS else name for name in plan.postprocess
     ) or "none"  # fmt: skip
 
 

@@ -93,6 +93,8 @@ def error_answer(pipelines: Sequence[str], errors: Sequence[float], epsilon: flo
 
     >>> error_answer(["8 · 8", "Histogram", "Noise on all"], [2.0, 4.0, 50.0], 1.0)
     'At ε = 1 a cumulative count is off by 2 records with 8 · 8; histogram: 2 times as much; noise on all: 25 times.'
+    >>> error_answer(["Gaussian, 10³", "Binary"], [2.0, 4.0], 1.0)[:61]
+    'At ε = 1 a cumulative count is off by 2 records with Gaussian'
     """
     named = list(map(lower_first, pipelines))
     times = [f"{name}: {short(error / errors[0])} times" for name, error in zip(named, errors, strict=True)]

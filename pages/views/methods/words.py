@@ -9,7 +9,7 @@ from treedp_core.studies.methods.compared import Compared
 from treedp_core.studies.methods.entries import Method
 from treedp_core.studies.methods.papers import Checked, summary
 from treedp_core.studies.methods.selfcheck import WITHIN, SelfCheck
-from treedp_core.words import percent, plural, setting_text, short, whole
+from treedp_core.words import lower_first, percent, plural, setting_text, short, whole
 
 DIGITS: Final = 5
 MOST_NUMBERS: Final = 2
@@ -77,7 +77,7 @@ def _here(one: Method, found: Compared) -> str:
     if not known:
         last = {label: ys[-1] for label, ys in found.lines.items()}
         worst = max(last, key=lambda label: last[label])
-        return f"Here at ε = {setting_text(found.x[-1])}: {worst.lower()}, {short(last[worst])} times the best."
+        return f"Here at ε = {setting_text(found.x[-1])}: {lower_first(worst)}, {short(last[worst])} times the best."
     (least, at_least), (most, at_most) = min(known), max(known)
     if most <= EQUAL:
         return "Here it is the best of its kind throughout."

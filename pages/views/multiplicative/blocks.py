@@ -172,9 +172,7 @@ def _step_text(made: Run, step: int) -> str:
         return f"{asked}none answered yes, so no node got a value.{ending}"
     got = f"passed, and got {short(row['value given'])} with all unlabelled nodes above"
     passed = f"{whole(row['passed'])} of {plural(row['nodes tested'], 'node')} tested alone"
-    return (
-        f"{asked}{whole(row['answered yes'])} answered yes; {passed} {got if row['passed'] else 'passed'}.{ending}"
-    )
+    return f"{asked}{whole(row['answered yes'])} answered yes; {passed} {got if row['passed'] else 'passed'}.{ending}"
 
 
 def _clamped(made: Run) -> str:

@@ -42,7 +42,7 @@ from treedp_core.studies.cdf.matrices.whole import WholeMatrix, and_total
 from treedp_core.studies.cdf.release import STRATEGIES, CdfRelease, CdfSettings, checked_bins, refuse_other_noise
 from treedp_core.tree import AnyArray, FloatArray, IntArray
 from treedp_core.watch import Watch
-from treedp_core.words import percent, privacy_text, short, whole
+from treedp_core.words import lower_first, percent, privacy_text, short, whole
 
 MAX_MATRIX_BINS: Final = MAX_BINS
 MOST_CERTIFIED: Final = 4096
@@ -288,7 +288,7 @@ def matrix_ledger(plan: MatrixPlan) -> dict[str, list[str]]:
         ("answers", whole(plan.matrix.n_rows)),
         *_above_the_least(plan),
         ("sensitivity, in units of the whole matrix", short(plan.sensitivity, 6)),
-        (f"{plan.law.label.lower()} noise, st. dev. in the same units", short(math.sqrt(plan.law.variance), 6)),
+        (f"{lower_first(plan.law.label)} noise, st. dev. in the same units", short(math.sqrt(plan.law.variance), 6)),
         *spent,
         ("ε", privacy_text(promise.epsilon)),
         *slack,

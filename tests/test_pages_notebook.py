@@ -27,11 +27,13 @@ from pages.ui.settings import PRESENT, REG, SLIDE, SLIDES
 from pages.views.notebook import cell as cell_view
 from test_notebook_file import CALLS, cells, datasets, listed, noted
 from test_pages_data import count, labelled
-from test_pages_own_data import VISITS, counted
+from test_pages_own_data import VISITS, count_file, counted
 from treedp_core.cli import PUBLIC_VARIABLE
 from treedp_core.notebook import Notebook, opening
 from treedp_core.notebook.archive import open_study, save
+from treedp_core.notebook.code import File, call
 from treedp_core.notebook.study import Asked, Study, Table, note_of
+from treedp_core.records import count_bins, count_hierarchy, domain_of_paths, domain_taken_from_the_data
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs", "at_once")
@@ -197,7 +199,7 @@ def test_a_notebook_without_data_lists_its_files_and_knows_them_again() -> None:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     app.session_state["_notebook"] = Held(asked=asked)
     app = app.switch_page("pages/notebook.py").run()
-    assert "1 file is still to be given, each on its page." in words(app)
+    assert "Tables still to be given, each on its page: 1 of 1." in words(app)
     assert "- **`own.csv`**: not given yet." in words(app) and f"fingerprint {OWN.fingerprint[:12]};" in words(app)
     for data, state, said in ((OTHER, "another file", app.warning), (OWN, "same file", app.success)):
         app.session_state["_from_file"], app.session_state["source"] = {"upload": Kept(data)}, "upload"
@@ -236,6 +238,36 @@ def test_the_file_that_is_asked_for_is_offered_as_it_was_counted_also_after_anot
     ):
         app.file_uploader[0].upload(name, content).run()
         assert labelled(app.multiselect, "Columns").value == columns, name
+
+
+def test_one_file_gives_every_table_that_a_notebook_asks_for_of_it() -> None:
+    """Seen failing: a column in bins and a table that waits had to be counted by hand, each on its page."""
+    app = counted()
+    first = app.session_state["_from_file"]["upload"]
+    bins = call(count_bins, File("visits.csv"), "age", lower=0.0, upper=80.0, n_bins=8).named("data")
+    regions = call(
+        count_hierarchy, File("visits.csv"), ["region"], domain=call(domain_taken_from_the_data).named("domain")
+    ).named("data")
+    listed = call(domain_of_paths, File("paths.csv", "PATHS"), ["city"]).named("domain")
+    cities = call(count_hierarchy, File("visits.csv"), ["city"], domain=listed).named("data")
+    tables = [
+        Table("upload", first.data, first.ran, datetime.now(UTC)),
+        *(Table(slot, data, how.giving(data), datetime.now(UTC)) for slot, how, data in (
+            ("cdf", bins, count_bins(VISITS, "age", lower=0.0, upper=80.0, n_bins=8, name="ages")),
+            ("shelf", regions, count_hierarchy(VISITS, ["region"], domain=domain_taken_from_the_data(), name="regions")),
+            ("shelf", cities, count_hierarchy(VISITS, ["city"], domain=domain_taken_from_the_data(), name="cities")),
+        )),
+    ]  # fmt: skip
+    study = open_study(save(Study(tables=tuple(tables), version="1"), with_data=False))
+    app = open_page("data", source="upload")
+    app.session_state["_notebook"] = Held(asked=study.asked)
+    app.file_uploader[0].upload("visits.csv", VISITS).run()
+    app = count(app)
+    assert not app.exception and "Tables still to be given, each on its page: 1 of 4." in words(app)
+    held, waiting = app.session_state["_from_file"], app.session_state["_shelf"]
+    assert held["cdf"].data.fingerprint == tables[1].data.fingerprint and held["cdf"].data.name == "ages"
+    assert [one.data.name for one in waiting] == ["regions"], "the list of cities is in another file"
+    assert waiting[0].data.fingerprint == tables[2].data.fingerprint and waiting[0].columns is held["upload"].columns
 
 
 def test_a_session_is_restored_with_data_settings_cells_and_notes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -452,6 +484,27 @@ def test_a_cell_is_run_again_on_the_data_of_now_and_everything_else_stays() -> N
     assert one.figure != first.figure and two.columns != second.columns
     assert app.session_state["eps"] == 2.0 and app.title[0].value == "What have I found so far?"
     assert "_run_again" not in app.session_state
+
+
+def test_a_cell_is_run_again_on_its_own_table_also_where_that_waits() -> None:
+    """Seen failing: both cells were then of the table in use, under the name of the other one."""
+    app = press(counted().switch_page("pages/lab.py").run(), "lab_figure_pin")
+    app = app.switch_page("pages/data.py").run()
+    app = press(app, "upload_add")
+    app = count_file(app, b"place\nx\ny\ny\n", ("place",), "other.csv")
+    app = press(app.switch_page("pages/lab.py").run(), "lab_figure_pin")
+    before = notebook(app).cells
+    app = press(pick(shown(app), nb_view="all"), "nb_again_all")
+    assert not app.exception and app.toast[0].value == "2 cells made again."
+    assert [(one.data, one.columns, one.figure) for one in notebook(app).cells] == [
+        (one.data, one.columns, one.figure) for one in before
+    ]
+    kept = app.session_state["_from_file"]["upload"].data, *(one.data for one in app.session_state["_shelf"])
+    assert [one.name for one in kept] == ["other.csv", "visits.csv"], "what was in use is in use"
+    app.session_state["nb_cell"] = before[0].id
+    app = press(pick(app, nb_view="cell"), "nb_follow")
+    assert app.title[0].value == "Which mechanism errs least at my ε?"
+    assert app.session_state["_from_file"]["upload"].data.name == "visits.csv"
 
 
 def test_a_plan_that_was_pinned_without_data_shows_its_figure_again() -> None:

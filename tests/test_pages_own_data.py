@@ -170,6 +170,19 @@ def test_several_tables_wait_by_name_and_one_is_in_use() -> None:
     assert "waiting" in words(app) and held(app).name != "other.csv"
 
 
+def test_a_column_in_bins_stays_while_its_file_is_counted_in_another_way() -> None:
+    """Seen failing: with one level fewer the column had to be counted again; with another file it must go."""
+    app = counted()
+    bins = kept.Kept(count_bins(VISITS, "age", lower=0.0, upper=80.0, n_bins=8))
+    app.session_state["_from_file"]["cdf"] = bins
+    levels(app).set_value(["region"]).run()
+    assert held(app).labels.level_names == ("all", "region")
+    assert app.session_state["_from_file"].get("cdf") is bins
+    app.button(key="upload_replace").click().run()
+    count_file(app, OTHER, ("place",), "other.csv")
+    assert "cdf" not in app.session_state["_from_file"]
+
+
 def test_a_table_with_one_waiting_is_replaced_alone() -> None:
     app = two()
     app.button(key="upload_replace").click().run()

@@ -1,4 +1,6 @@
-"""Run again: pinned cells are made anew in their own pages, one after the other, on the data that are in use now.
+"""Run again: pinned cells are made anew in their own pages, one after the other, each on its own table if it is here.
+
+Where that is not here any more, the data in use now take its place.
 
 A page is shown with a cell's settings; once nothing of it is computed any more, its figure takes the cell's place. Then
 the next page is shown, and at the end the notebook, with every setting as it was.
@@ -13,7 +15,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import address, book, jobs, notebook_file, page, pins, plans, result, slides, store
+from pages.ui import address, book, jobs, kept, notebook_file, page, pins, plans, result, slides, store
 from pages.ui.offered import taken
 from pages.ui.settings import REG, is_page
 from pages.ui.text import lit
@@ -32,7 +34,7 @@ SAID: Final = 3
 
 @dataclass
 class _Again:
-    """Cells that wait, the first of them under way; how everything was before; whether the next run `moves` on.
+    """Cells that wait, the first of them under way; how settings and `tables` were; whether the next run `moves` on.
 
     Cells that are `new` have no figure of their own yet: they go where none was made. `then` ends it. Why cells
     `failed` stands by their ids.
@@ -40,6 +42,7 @@ class _Again:
 
     waiting: list[str]
     back: dict[str, Any]
+    tables: Any
     failed: dict[str, str] = field(default_factory=dict)
     done: int = 0
     moves: bool = False
@@ -52,7 +55,8 @@ def start(ids: list[str], *, is_new: bool = False, then: Callable[[], None] | No
     """Begin to run cells again: in a callback; `then` is done when every setting is as it was, else they are shown."""
     if ids:
         back = {key: one.value for key, one in REG.items()}
-        st.session_state[RUN] = _Again(list(ids), back, new=tuple(ids) if is_new else (), then=then, plan=plans.kept())
+        new = tuple(ids) if is_new else ()
+        st.session_state[RUN] = _Again(list(ids), back, kept.places(), new=new, then=then, plan=plans.kept())
         st.session_state[page.OPEN_MORE] = True
         _show(book.notebook().cell(ids[0]))
 
@@ -68,6 +72,7 @@ def begin() -> None:
     if again is not None and again.moves:
         again.moves = False
         if again.waiting:
+            kept.put_in_places(again.tables)
             _show(book.notebook().cell(again.waiting[0]))
         else:
             _end()
@@ -149,6 +154,7 @@ def _end() -> None:
     if again is None:
         return
     st.session_state[LEFT] = again.failed
+    kept.put_in_places(again.tables)
     for key, value in again.back.items():
         REG[key].set(value)
     plans.put_back(again.plan)

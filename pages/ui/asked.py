@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 import streamlit as st
@@ -11,9 +12,10 @@ from pages.ui import book, kept, router, saving
 from pages.ui.text import lit
 from treedp_core.notebook.cell import DataNote
 from treedp_core.notebook.code import Ran, path_read
-from treedp_core.notebook.study import Asked, Given, given_again
-from treedp_core.records import Dataset
-from treedp_core.words import plural, short
+from treedp_core.notebook.regiven import recounted
+from treedp_core.notebook.study import Asked, Given, given_again, still_asked
+from treedp_core.records import Dataset, HeldColumns
+from treedp_core.words import short
 
 ICON: Final = ":material/fingerprint:"
 ALL_HERE: Final = "The files that it asks for are all here again."
@@ -32,7 +34,7 @@ def show() -> None:
     left = sum(one is not Given.SAME for one in became)
     st.caption(
         ":material/upload_file: This notebook was saved without data. "
-        + (f"{plural(left, 'file is', 'files are')} still to be given, each on its page." if left else ALL_HERE)
+        + (f"Tables still to be given, each on its page: {left} of {len(asked)}." if left else ALL_HERE)
     )
     with st.container(key="asked_for"):
         st.markdown("\n".join(f"- {_line(one, state)}" for one, state in zip(asked, became, strict=True)))
@@ -86,6 +88,19 @@ def counted_by(slot: str, source_digest: str) -> Ran[Dataset] | None:
     slots = kept.OWN if slot in kept.OWN else (slot,)
     wanted = (one for one in book.held().asked if one.slot in (*slots, saving.SHELF))
     return next((one.how for one in wanted if one.note.source_digest == source_digest != ""), None)
+
+
+def count_others(columns: HeldColumns, slot: str) -> None:
+    """Count all else that is asked for of a file whose columns are here: bins, and tables that wait."""
+    if not book.held().asked or columns.size > kept.MOST_ROWS:
+        return
+    left = [one for one in still_asked(book.held().asked, saving.tables_here()) if one.slot not in (*kept.OWN, slot)]
+    for table in recounted(left, columns):
+        one = kept.Kept(table.data, table.how, columns, table.when)
+        if table.slot != saving.SHELF:
+            kept.put(table.slot, replace(one, columns=None))
+        elif len(kept.shelf()) < kept.MAX_TABLES - 1:
+            kept.wait(one)
 
 
 def is_wanted(data: Dataset) -> bool:

@@ -15,14 +15,14 @@ from sample_data.catalogue import SAMPLES
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell
+from treedp_core.notebook.cell import DataNote
 from treedp_core.notebook.code import Ran
 from treedp_core.notebook.given import settings as texts
+from treedp_core.notebook.study import note_of
 from treedp_core.records import count_hierarchy
 
 SLOT: Final = "upload"
 _ASKED: Final = "_other_data_of"
-MOST_ROWS: Final = 2_000_000
-"""Rows of a table that are counted anew while the page waits."""
 
 
 def button(part: str) -> None:
@@ -75,7 +75,7 @@ def _hierarchy(part: str, last: str) -> None:
     """Ask for other columns of the table in use, where it can be counted by them at once."""
     table = kept.of(SLOT)
     columns = None if table is None else table.columns
-    if table is None or columns is None or table.domain_for(()) is None or columns.size > MOST_ROWS:
+    if table is None or columns is None or table.domain_for(()) is None or columns.size > kept.MOST_ROWS:
         return
     if store.dataset() is not table.data or len(kept.shelf()) >= kept.MAX_TABLES - 1:
         return
@@ -109,42 +109,29 @@ def _on_columns(last: str, key: str) -> None:
 
 
 def _on_table(last: str, nth: int) -> None:
-    """Have a table that waits take the place of the one in use until the figure was made of it."""
-    before = kept.of(SLOT)
-    data, was = kept.shelf()[nth].data, book.notebook().cell(last).data
-    is_same_file = was is not None and was.name == data.name
-    named = ", ".join(data.labels.level_names[1:]) if is_same_file else data.name
-    new = _copied(last, named, {"source": (SLOT,)})
-    if new is None:
-        return
-    store.use_table(SLOT, nth)
-    store.unchanged()
-    fingerprint = "" if before is None else before.data.fingerprint
-    again.start([new], is_new=True, then=partial(_done, last, new, fingerprint))
+    """Have the figure made of a table that waits."""
+    table, was = kept.shelf()[nth], book.notebook().cell(last).data
+    is_same_file = was is not None and was.name == table.data.name
+    named = ", ".join(table.data.labels.level_names[1:]) if is_same_file else table.data.name
+    _make(last, named, {"source": (SLOT,)}, note_of(table.data, table.ran))
 
 
 def _on_sample(last: str, name: str) -> None:
-    new = _copied(last, SAMPLES[name].title, {"source": ("sample",), "sample": (name,)})
-    if new is not None:
-        again.start([new], is_new=True, then=partial(_done, last, new, ""))
+    _make(last, SAMPLES[name].title, {"source": ("sample",), "sample": (name,)}, None)
 
 
-def _copied(last: str, named: str, changed: dict[str, tuple[str, ...]]) -> str | None:
-    """Put a copy of a cell behind it, that is to be made anew with other settings; its id, if there is room."""
+def _make(last: str, named: str, changed: dict[str, tuple[str, ...]], data: DataNote | None) -> None:
+    """Put a copy of a cell behind it, if there is room, and have it made anew of other data; both are shown then."""
     new, before = book.new_id(), book.held().revision
     name = book.name_for(f"{book.notebook().cell(last).name[:60]}, {named[:50]}")
 
     def copy(cell: Cell) -> Cell:
-        return replace(cell, id=new, name=name, note="", settings=texts({**cell.settings, **changed}))
+        return replace(cell, id=new, name=name, note="", settings=texts({**cell.settings, **changed}), data=data)
 
     book.change(lambda notebook: notebook.duplicate(last, new).put(copy(notebook.cell(last))))
-    return new if book.held().revision > before else None
+    if book.held().revision > before:
+        again.start([new], is_new=True, then=partial(_show_both, last, new))
 
 
-def _done(first: str, new: str, fingerprint: str) -> None:
-    """Have the table that was in use in use again, and show both cells."""
-    waiting = [one.data.fingerprint for one in kept.shelf()]
-    if fingerprint in waiting:
-        store.use_table(SLOT, waiting.index(fingerprint))
-        store.unchanged()
+def _show_both(first: str, new: str) -> None:
     book.compare([one.id for one in book.notebook().cells if one.id in (first, new)])

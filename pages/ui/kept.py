@@ -24,6 +24,8 @@ from treedp_core.records.domain import Domain
 from treedp_core.records.read.holding import HELD_BYTES
 
 MAX_TABLES: Final = 4
+MOST_ROWS: Final = 2_000_000
+"""Rows of a table that are counted anew while the page waits."""
 MAX_NAME: Final = 60
 """Characters of a name that is given to a table here."""
 SESSION_BYTES: Final = 2 * HELD_BYTES
@@ -121,6 +123,22 @@ def columns_room() -> int:
     held = {id(one.columns): one.columns for one in (*_files().values(), *shelf()) if one.columns is not None}
     taken = sum(columns.n_bytes for columns in held.values())
     return max(0, min(HELD_BYTES, SESSION_BYTES - taken, ROOM.bytes_left()))
+
+
+def bins_of(digest: str) -> Kept | None:
+    """Return what is kept of a column in bins of the file with this SHA-256, whatever else was counted of it."""
+    found = of(BINS)
+    return found if found is not None and found.data.source_digest == digest != "" else None
+
+
+def places() -> tuple[dict[str, Kept], list[Kept]]:
+    """Return what is kept in every slot, by its name, and on the shelf."""
+    return slots(), list(shelf())
+
+
+def put_in_places(before: tuple[dict[str, Kept], list[Kept]]) -> None:
+    """Have every table where it was."""
+    st.session_state[FILES], st.session_state[SHELF] = dict(before[0]), list(before[1])
 
 
 def set_aside(slot: str) -> None:

@@ -111,11 +111,14 @@ def set_dataset(
 ) -> None:
     """Put a data set counted from a file in use; `source` is "upload" or "file".
 
-    Nothing stays of one it replaces. `ran` is the call that counted it, `columns` what is kept of the file besides.
+    Nothing stays of one it replaces, but of the same file a column in bins. `ran` is the call that counted it,
+    `columns` what is kept of the file besides.
     """
+    bins = kept.bins_of(counted.source_digest)
     if from_file(source) is not None:
         remove(source)
     kept.put(source, kept.Kept(counted, ran, columns))
+    _put_back(bins)
 
 
 def from_file(source: str) -> Dataset | None:
@@ -135,9 +138,16 @@ def remove(source: str) -> None:
 def use_table(slot: str, nth: int) -> None:
     """Put a table that waits on the shelf in use; the one in the slot waits instead."""
     table = kept.shelf().pop(nth)
+    bins = kept.bins_of(table.data.source_digest)
     kept.set_aside(slot)
     kept.put(slot, table)
+    _put_back(bins)
     changed(source=slot)
+
+
+def _put_back(bins: kept.Kept | None) -> None:
+    if bins is not None:
+        kept.put(kept.BINS, bins)
 
 
 def remove_table(nth: int) -> None:
@@ -201,9 +211,14 @@ def turn_to_kept() -> None:
 
 
 def turn_to(cell: Cell) -> None:
-    """Use the table of one's own that a cell was made from, wherever it is kept now."""
+    """Use the table of one's own that a cell was made from, wherever it is kept now, also where it waits."""
     made_from = "" if cell.data is None else cell.data.fingerprint
     found = next((slot for slot in kept.OWN if (one := kept.of(slot)) and one.data.fingerprint == made_from), None)
+    nth = next((nth for nth, one in enumerate(kept.shelf()) if one.data.fingerprint == made_from), None)
+    if found is None and nth is not None:
+        found = "upload"
+        use_table(found, nth)
+        unchanged()
     if found is not None:
         SOURCE.set(found)
 

@@ -253,8 +253,12 @@ def _put_in_use(table: Table, ran: Counted, *, afresh: bool) -> None:
     if is_new and slot.wants == "add":
         kept.set_aside(name)
     store.set_dataset(ran.value, name, ran, table.columns)
-    if name in kept.OWN and not asked.is_wanted(ran.value):  # a notebook's settings stand as they were made for it
+    if name in kept.OWN and asked.is_wanted(ran.value):  # a notebook's settings stand as they were made for it
+        store.unchanged()
+    elif name in kept.OWN:
         store.changed(source=name, recounted=not is_new)
+    if table.columns is not None:
+        asked.count_others(table.columns, name)
     if is_new:
         uploads.forget_shown()
         slot.wants = ""

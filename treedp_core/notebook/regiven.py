@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +12,7 @@ from typing import Any, Final
 from treedp_core.checks import InputError, echo
 from treedp_core.notebook.code import File, Ran
 from treedp_core.notebook.study import Asked, Table
-from treedp_core.records import Dataset, count_hierarchy, domain_taken_from_the_data
+from treedp_core.records import Dataset, HeldColumns, count_hierarchy, domain_taken_from_the_data
 from treedp_core.records.dataset import unchanged
 
 RECORDS: Final = ("DATA", "PRIOR")
@@ -53,6 +54,23 @@ def tables_of(asked: Sequence[Asked], files: Sequence[Path]) -> list[Table]:
     return found
 
 
+def recounted(asked: Sequence[Asked], columns: HeldColumns) -> list[Table]:
+    """Return the data sets that are asked for and that one file has, counted from its columns in memory.
+
+    One that needs more than these columns, as a list of categories in another file, is left out.
+    """
+    found = []
+    for one in asked:
+        if one.how is not None and one.note.source_digest == columns.source_digest:
+            try:
+                how = _run(one.how, columns, {})
+                same = replace(unchanged(how.value, one.note.fingerprint), name=one.note.name)
+            except InputError:
+                continue
+            found.append(Table(one.slot, same, how.giving(same), datetime.now(UTC)))
+    return found
+
+
 def _digest(path: Path) -> str:
     try:
         with path.open("rb") as file:
@@ -61,7 +79,7 @@ def _digest(path: Path) -> str:
         raise InputError("FILE_MISSING", f"There is no file {echo(path.name)} that can be read.") from None
 
 
-def _run(how: Ran[Any], path: Path, by_name: Mapping[str, Path]) -> Ran[Dataset]:
+def _run(how: Ran[Any], path: Path | HeldColumns, by_name: Mapping[str, Path]) -> Ran[Dataset]:
     """A call of a recipe with its value: its functions are those of `recipe.FUNCTIONS`, its arguments plain."""
 
     def given(one: object) -> object:

@@ -88,7 +88,7 @@ def _edit(cell: Cell) -> None:
                  "note must ask for nothing elsewhere.")  # fmt: skip
     with st.container(horizontal=True):
         st.button("Run again", key="nb_again", icon=":material/replay:", on_click=again.start, args=([cell.id],),
-                  help="Make it anew in its page, on the data in use now; name and note stay.")  # fmt: skip
+                  help="Make it anew in its page, on its own table if it is here, else on the one in use.")  # fmt: skip
         st.button("Copy", key="nb_copy", icon=":material/content_copy:", on_click=_copy, args=(cell.id,),
                   help="Another cell like this one, behind it.")  # fmt: skip
         st.button("Delete", key="nb_delete", icon=":material/delete:", on_click=_delete, args=(cell.id,),

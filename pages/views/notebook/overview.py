@@ -30,7 +30,8 @@ def show() -> Told:
         exporting.cells_button(notebook.cells, notebook.title, key="nb_export_all")
         st.button("Run all again", key="nb_again_all", icon=":material/replay:", on_click=again.start,
                   args=([one.id for one in notebook.cells],),
-                  help="Every cell is made anew on the data in use now; names and notes stay.")  # fmt: skip
+                  help="Every cell is made anew: on its own table if it is here, else on the one in use. Names and "
+                  "notes stay.")  # fmt: skip
     own = pins.own_datasets()
     ids = {f"{at}. {one.name}": one.id for at, one in enumerate(notebook.cells, 1)}
     rows = {

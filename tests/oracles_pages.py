@@ -117,7 +117,7 @@ def answer(app: AppTest) -> str:
     blocks: list[Any] = [app.main]
     for block in blocks:
         if getattr(block.proto, "id", "").endswith("-answer"):
-            return " ".join(part.value for part in block.markdown)
+            return " ".join(part.value for part in block.markdown).replace("\u00a0", " ")
         blocks += [one for one in block.children.values() if hasattr(one, "children")]
     raise AssertionError("The page has no answer.")
 
@@ -194,7 +194,8 @@ def decoded(value: Any) -> Any:
 def words(app: AppTest) -> str:
     """Everything a page says in its main part, as one text."""
     parts = [*app.main.markdown, *app.main.caption, *app.main.info, *app.main.error, *app.main.text, *app.main.header]
-    return "\n".join([*(str(part.value) for part in parts), *(bar.proto.text for bar in app.main.get("progress"))])
+    told = [*(str(part.value) for part in parts), *(bar.proto.text for bar in app.main.get("progress"))]
+    return "\n".join(told).replace("\u00a0", " ")  # which keeps a number and its sign in one line
 
 
 def metric_values(app: AppTest) -> dict[str, str]:

@@ -319,6 +319,21 @@ def test_figures_with_the_same_axes_share_them_the_first_one_dashed() -> None:
     assert bars.layout.barmode == "group"
 
 
+def test_what_differs_in_its_numbers_only_is_one_series_with_one_colour() -> None:
+    """Seen failing: "yours (13 · 10) ± 50" of A and "yours (7 · 20) ± 42" of B had two colours, and A's a third one."""
+
+    def lines(*names: str) -> dict[str, Any]:
+        data = [{"type": "scatter", "y": [at, 2], "name": name} for at, name in enumerate(names)]
+        return {"data": data, "layout": {}}
+
+    fig = overlaid([lines("yours (13 · 10) ± 50", "binary ± 87"), lines("yours (7 · 20) ± 42", "binary ± 54")], "AB")
+    assert fig is not None
+    mine, binary, yours, other = (one.line.color for one in fig.data)
+    assert mine == yours != binary == other
+    fig = overlaid([lines("Laplace (k = 2)", "Laplace (k = 3)")] * 2, "AB")
+    assert fig is not None and len({one.line.color for one in fig.data}) == 2, "numbers tell them apart in each"
+
+
 def test_shares_that_are_stacked_stay_so_in_their_order_and_no_bar_leaves_its_axis() -> None:
     told = {"barmode": "stack", "yaxis": {"autorange": "reversed"}}
     wide, narrow = (

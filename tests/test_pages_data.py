@@ -221,7 +221,7 @@ def test_bounds_start_afresh_with_every_column() -> None:
 
 def test_only_columns_of_numbers_are_offered_and_none_is_chosen() -> None:
     app = binned(b"city,pay,age\nx,1,2\nx,3,NA\nx,4,5\n", 0)
-    assert labelled(app.selectbox, "Numeric column").options == ["Choose a column", "pay", "age"]
+    assert labelled(app.selectbox, "Numeric column").options == ["Choose one", "pay", "age"]
     assert app.button(key="upload_count").disabled and not app.exception
 
 

@@ -248,14 +248,15 @@ def test_one_file_gives_every_table_that_a_notebook_asks_for_of_it() -> None:
     regions = call(
         count_hierarchy, File("visits.csv"), ["region"], domain=call(domain_taken_from_the_data).named("domain")
     ).named("data")
+    of_data = domain_taken_from_the_data()
     listed = call(domain_of_paths, File("paths.csv", "PATHS"), ["city"]).named("domain")
     cities = call(count_hierarchy, File("visits.csv"), ["city"], domain=listed).named("data")
     tables = [
         Table("upload", first.data, first.ran, datetime.now(UTC)),
         *(Table(slot, data, how.giving(data), datetime.now(UTC)) for slot, how, data in (
             ("cdf", bins, count_bins(VISITS, "age", lower=0.0, upper=80.0, n_bins=8, name="ages")),
-            ("shelf", regions, count_hierarchy(VISITS, ["region"], domain=domain_taken_from_the_data(), name="regions")),
-            ("shelf", cities, count_hierarchy(VISITS, ["city"], domain=domain_taken_from_the_data(), name="cities")),
+            ("shelf", regions, count_hierarchy(VISITS, ["region"], domain=of_data, name="regions")),
+            ("shelf", cities, count_hierarchy(VISITS, ["city"], domain=of_data, name="cities")),
         )),
     ]  # fmt: skip
     study = open_study(save(Study(tables=tuple(tables), version="1"), with_data=False))

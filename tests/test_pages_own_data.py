@@ -80,7 +80,7 @@ def test_cdf_offers_the_numeric_columns_of_the_table_and_keeps_its_tree() -> Non
     assert "Ages (synthetic) is shown meanwhile" in words(app) and not app.file_uploader
     assert "`visits.csv` has no bins in a row yet: choose one of its columns" in words(app)
     column = labelled(app.selectbox, "Numeric column")
-    assert column.options == ["Choose a column", "age", "n"] and column.value == 0
+    assert column.options == ["Choose one", "age", "n"] and column.value == 0
     column.set_value(1).run()
     labelled(app.number_input, "Lower").set_value(0.0)
     labelled(app.number_input, "Upper").set_value(64.0)

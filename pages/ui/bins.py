@@ -24,7 +24,7 @@ from treedp_core.words import percent, whole
 
 BOUNDS: Final = "Choose it without looking at the records: bounds taken from the data reveal its extremes."
 OUTSIDE: Final = {"other": "Leave the record out", "clamp": "Count it in the end bin"}
-CHOOSE: Final = "Choose a column"
+CHOOSE: Final = "Choose one"
 KEPT: Final = (
     "Records left out of every category or bin are counted in a public leaf “(other)”, so that replacing a record "
     "never changes the public total."

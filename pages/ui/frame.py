@@ -25,7 +25,7 @@ from treedp_core.notebook.code import Ran, call
 from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.records.export.tables import IN_NAMES, apart, csv_bytes, csv_files, frame_of, zipped
 from treedp_core.studies.budget import NOT_PRIVATE
-from treedp_core.words import short
+from treedp_core.words import short, unbroken
 
 NARROW: Final = "_is_narrow"
 """Where the session keeps whether the window is a phone's, as far as the browser has told."""
@@ -234,7 +234,7 @@ def is_dark() -> bool:
 def say(answer: str) -> None:
     """Show what a figure says to the question above it (Markdown)."""
     with st.container(key="answer"):
-        prose(answer)
+        prose(unbroken(answer))
 
 
 def table(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -145,11 +146,19 @@ def _widest(ranges: Sequence[tuple[float, float] | None]) -> tuple[float, float]
 
 def _tell_apart(figures: Sequence[go.Figure]) -> None:
     """Give every series a colour of its own, where only a dash told some from others: dashes say which figure it is."""
-    names = list(dict.fromkeys(line.name for fig in figures for line in fig.data if line.type == "scatter"))
-    colours = {line.name: line.line.color for fig in figures for line in fig.data if line.type == "scatter"}
-    if len(set(colours.values())) < len(names):
-        for line in (line for fig in figures for line in fig.data if line.type == "scatter"):
-            line.update(line_color=SERIES[names.index(line.name) % len(SERIES)])
+    lines = [[one for one in fig.data if one.type == "scatter"] for fig in figures]
+    is_told = all(len({one.name for one in each}) == len({_role(one.name) for one in each}) for each in lines)
+    role = _role if is_told else str
+    every = [one for each in lines for one in each]
+    colours = {role(one.name): one.line.color for one in every}
+    if len(set(colours.values())) < len(colours):
+        for one in every:
+            one.update(line_color=SERIES[list(colours).index(role(one.name)) % len(SERIES)])
+
+
+def _role(name: str | None) -> str:
+    """What a series is called without its numbers: "yours" of "yours (13 · 10) ± 50"."""
+    return re.split(r" \(| ± ", name or "")[0]
 
 
 def _mark(trace: go.Scatter | go.Bar, at: int, letter: str) -> None:

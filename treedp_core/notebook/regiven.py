@@ -63,11 +63,11 @@ def recounted(asked: Sequence[Asked], columns: HeldColumns) -> list[Table]:
     for one in asked:
         if one.how is not None and one.note.source_digest == columns.source_digest:
             try:
-                how = _run(one.how, columns, {})
-                same = replace(unchanged(how.value, one.note.fingerprint), name=one.note.name)
+                how, same = _run(one.how, columns, {}), one.note
+                data = replace(unchanged(how.value, same.fingerprint), name=same.name)
             except InputError:
                 continue
-            found.append(Table(one.slot, same, how.giving(same), datetime.now(UTC)))
+            found.append(Table(one.slot, data, how.giving(data), datetime.now(UTC)))
     return found
 
 

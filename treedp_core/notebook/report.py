@@ -18,6 +18,7 @@ from treedp_core.notebook.program import Section, program_of
 from treedp_core.notebook.told import as_html, facts, plain, warning
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records.export.tables import IN_NAMES
+from treedp_core.words import unbroken
 
 WIDTH: Final = 690
 """Pixels of a figure: what A4 has between its margins."""
@@ -127,9 +128,10 @@ def _section(number: int, section: Section, size: tuple[int, int]) -> str:
         f'<div class="note">{as_html(cell.note, typed=True)}</div>' if cell.note else "",
     ]
     kept = "keep" if len(cell.note) <= _SHORT else "long"
+    answer, caption = as_html(unbroken(cell.answer)), as_html(unbroken(cell.caption))
     parts = [
         f'<section id="cell-{number}"><div class="{kept}">{"".join(head)}{_figure(section, size)}</div>',
-        f'<div class="keep">{as_html(cell.answer)}<div class="caption">{as_html(cell.caption)}</div></div>',
+        f'<div class="keep">{answer}<div class="caption">{caption}</div></div>',
         f'<dl class="facts keep">{told}</dl>',
         _table(cell),
         _details("Code", f"<pre>{html.escape(cell.code)}</pre>") if section.code else "",

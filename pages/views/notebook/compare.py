@@ -121,8 +121,8 @@ def _same_noise(cells: Sequence[Cell]) -> Columns | None:
         return None
     leaks = any(one.reads_counts for _, *pair in pairs for one in pair)
     small_print(
-        f"{'NOT PRIVATE: simulated on the true counts. ' if leaks else ''}{pairs[0][1].measure} on the same noise: "
-        f"{spread_of(found.here())}. {whole(trials)} pairs of releases from one stream of noise, seed "
+        f"{'NOT PRIVATE: simulated on the true counts. ' if leaks else ''}{pairs[0][1].measure} on the same noise "
+        f"(simulation): {spread_of(found.here())}. {whole(trials)} pairs of releases from one stream of noise, seed "
         f"{pairs[0][1].seed}; each row stands under **More**."
     )
     return found.here()

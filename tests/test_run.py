@@ -182,6 +182,7 @@ def test_ctrl_c_ends_a_run_and_its_processes_in_a_sentence(script: Callable[...,
     [
         ("threads:0", "VALUE_RANGE"), ("threads:x", "VALUE_RANGE"), ("processes:", "VALUE_RANGE"),
         ("processes:100000", "VALUE_RANGE"), ("json:loads", "EXECUTOR_UNKNOWN"), ("nothing:x", "EXECUTOR_UNKNOWN"),
+        ("processes", "VALUE_RANGE"), ("threads", "VALUE_RANGE"), ("dask://", "EXECUTOR_UNKNOWN"),
         ("builtins:dict", "EXECUTOR_UNKNOWN"), ("a b", "EXECUTOR_UNKNOWN"), ("dask://127.0.0.1:1", "EXECUTOR_"),
     ],
 )  # fmt: skip
@@ -189,6 +190,8 @@ def test_what_is_no_executor_is_refused_in_a_sentence(name: str, code: str) -> N
     with pytest.raises(InputError) as refused, executor_of(name):
         pass
     assert refused.value.code.startswith(code) and "\n" not in str(refused.value)
+    kind = name.partition(":")[0]
+    assert kind not in ("threads", "processes") or f"{kind}:N" in str(refused.value)
 
 
 def test_a_folder_gets_what_the_app_exports_and_its_script_gives_the_same_table(

@@ -78,11 +78,11 @@ def _is_of_executor(error: Exception) -> bool:
 def _made(name: str, plugins: Sequence[str], until_used: ExitStack) -> Executor:
     kind, _, rest = name.partition(":")
     if kind in ("threads", "processes"):
-        n = checks.integer("workers", int(rest) if rest.isdecimal() else rest, low=1, high=MAX_WORKERS)
+        n = checks.integer(f"N of {kind}:N", int(rest) if rest.isdecimal() else rest, low=1, high=MAX_WORKERS)
         if kind == "threads":
             return ThreadPoolExecutor(n)
         return ProcessPoolExecutor(n, get_context("spawn"), partial(_in_process, tuple(plugins)))
-    if kind == "dask" and rest.startswith("//"):
+    if kind == "dask" and len(rest) > 2 and rest.startswith("//"):
         return _of_dask(rest[2:], plugins, until_used)
     try:
         make: Callable[[], object] = resolve_name(name)

@@ -5,6 +5,7 @@ from pages.ui.unused import unused_by
 from pages.views.budget import ask, curves, custom, map, strategies, targets
 from pages.views.budget.settings import METRIC, SETTINGS, VIEW
 from pages.views.budget.sides import sides
+from treedp_core.studies.budget import STRATEGIES
 
 PAGE = Page(
     name="budget",
@@ -41,6 +42,7 @@ PAGE = Page(
             "strategies",
             strategies.show,
             question="Which rule splits the budget best?",
+            compares=(STRATEGIES,),
             ignores=unused_by(METRIC) | ask.IGNORES,
         ),
         View("curves", curves.show, question="How does the error fall as ε grows?", ignores=curves.IGNORES),

@@ -25,6 +25,8 @@ from treedp_core.plans import ReleasePlan
 from treedp_core.postprocess import POSTPROCESSORS, Postprocessor
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.registry import _LOADED, CLAIM, TABLES, Own, Table, load_plugin, resolve_name
+from treedp_core.studies.budget import STRATEGIES
+from treedp_core.studies.cdf.release import SPLITS
 from treedp_core.testing import check_entry
 from treedp_core.tree import Tree
 
@@ -173,12 +175,16 @@ def test_entry_points_of_a_package_join_the_tables_under_words_that_say_whose_th
         "\nfrom treedp_core.postprocess import Postprocessor\n"
         "def prepare(tree, variance, tolerance): return (lambda x: x), variance\n"
         "SAME = Postprocessor('same', 'Same', 'Nothing.', prepare, linear=True)\n"
+        "from treedp_core.allocation import Allocation\n"
+        "TOPS = Allocation('tops', 'Top heavy', 'Halves.', lambda tree, *_: 0.5 ** np.arange(tree.n_levels))\n"
     )
     name = plugin(
         text, "[treedp.mechanisms]\nw = their_noise:WIDE\n[treedp.postprocessors]\nx = their_noise:SAME\n"
-        "[treedp.metrics]\nother = another_package:METRIC\n",
+        "[treedp.allocations]\ny = their_noise:TOPS\n[treedp.metrics]\nother = another_package:METRIC\n",
     )  # fmt: skip
-    assert load_plugin(name) == ("mechanisms: wide", "postprocessors: same") == load_plugin(name)
+    assert load_plugin(name) == ("mechanisms: wide", "postprocessors: same", "allocations: tops") == load_plugin(name)
+    for derived in (STRATEGIES, SPLITS):
+        assert derived.author("tops") == "their_noise" and not derived.author("uniform")
     wide = MECHANISMS["wide"]
     assert wide.label == "Wide Laplace (not reviewed)" and wide.help.endswith(f" From their_noise, {CLAIM}.")
     assert MECHANISMS.author("wide") == "their_noise" == CHAINS.author("least_squares_same")

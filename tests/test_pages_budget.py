@@ -35,6 +35,7 @@ from pages.ui import jobs
 from pages.views.budget import prior
 from pages.views.budget import words as budget_words
 from pages.views.budget.settings import SETTINGS, VIEWS
+from treedp_core.allocation import ALLOCATIONS, Allocation
 from treedp_core.allocation import shares as budget_numbers
 from treedp_core.allocation.shares import values_of_text
 from treedp_core.cli import PUBLIC_VARIABLE
@@ -91,6 +92,20 @@ def test_simple_strategies_by_hand(budget: Callable[..., AppTest]) -> None:
     assert errors["Uniform"] == short(rmsre([math.sqrt(2) * 3] * 3))
     assert errors["Leaves only"] == "∞"
     assert not app.exception
+
+
+def test_a_split_that_nobody_has_reviewed_marks_the_pages_that_show_it() -> None:
+    def badges(page: str, **link: str) -> str:
+        return " ".join(str(one.value) for one in open_page(page, **link).main.markdown if "-badge[" in str(one.value))
+
+    ALLOCATIONS.register(Allocation("tops", "Top heavy", "Halves.", lambda tree, *_: 0.5 ** np.arange(tree.n_levels)))
+    try:
+        assert "not reviewed" in badges("budget", bud_view="strategies")
+        assert "not reviewed" not in badges("budget", bud_view="map")
+        assert "not reviewed" in badges("cdf", cdf_allocation="tops")
+    finally:
+        ALLOCATIONS.withdraw("tops")
+    assert "not reviewed" not in badges("budget", bud_view="strategies")
 
 
 def test_splits_can_be_judged_by_records_instead(budget: Callable[..., AppTest]) -> None:

@@ -130,6 +130,7 @@ def test_nothing_but_simulation_waits_for_run(lab: Callable[..., AppTest]) -> No
     app = pick(lab(), lab_post=["non_negative"])
     assert not app.exception
     assert not app.error
+    assert "No formula is known for what is compared: press **Run**." in words(app) and "refused" not in words(app)
     assert figure(app, "lab_figure")["data"] == []
     assert len(markers(figure(press(app, "lab_run"), "lab_figure"))) == 1
 

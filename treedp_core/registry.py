@@ -169,13 +169,15 @@ class Table(Mapping[str, E]):
         Each with a `name` of its own.
     derived : function, optional
         Entries that follow from other tables and nothing else; they come first, and are read anew when a table changes.
+    of : sequence of Table
+        Tables whose entries `derived` has under their names: who answers for one there does so here.
     """
 
     _n_changes: ClassVar[int] = 0
 
-    def __init__(self, *entries: E, derived: Callable[[], Iterable[E]] = tuple) -> None:
+    def __init__(self, *entries: E, derived: Callable[[], Iterable[E]] = tuple, of: Sequence[Table[Any]] = ()) -> None:
         self._own: dict[str, E] = {}
-        self._derived = derived
+        self._derived, self._of = derived, tuple(of)
         self._authors: dict[str, str] = {}
         self._read: tuple[int, dict[str, E]] = (-1, {})
         for entry in entries:
@@ -217,7 +219,8 @@ class Table(Mapping[str, E]):
         """
         if isinstance(name, Own):
             return MINE
-        return self._authors.get(name) or str(getattr(self.get(name), "author", ""))
+        said = self._authors.get(name) or str(getattr(self.get(name), "author", ""))
+        return said or next(filter(None, (entries.author(name) for entries in self._of)), "")
 
     def setdefault(self, entry: E) -> E:
         """Add an entry unless it is there already, and return it; of those that are not TreeDP's the newest counts."""

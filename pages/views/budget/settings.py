@@ -46,11 +46,12 @@ ASKS: Final = {
     Ask.RMSE: "RMSE at most x records",
 }
 JUDGED_BY: Final[Table[Metric]] = Table(
-    derived=lambda: [one for one in METRICS.values() if one.expected is None and one.root]
+    derived=lambda: [one for one in METRICS.values() if one.expected is None and one.root], of=(METRICS,)
 )
 """Metrics that come from variances alone, before and after least squares."""
 CHOICES: Final[Table[Strategy | PublishedSplit | Allocation]] = Table(
-    derived=lambda: [*STRATEGIES.values(), *PUBLISHED_SPLITS.values(), ALLOCATIONS[CUSTOM]]
+    derived=lambda: [*STRATEGIES.values(), *PUBLISHED_SPLITS.values(), ALLOCATIONS[CUSTOM]],
+    of=(STRATEGIES,),
 )
 MAX_INPUTS: Final = 8
 """Levels up to which each has a slider, or a field, of its own."""

@@ -84,7 +84,7 @@ def _figure(shown: Shown) -> None:
         call(line_figure, shown.question, again.giving(drawn), source.get("labels.level_names")),
         key="lab_figure",
         alt=words.plain_line(drawn, base, data.tree) or "Empty axes: nothing to draw.",
-        answer=words.answer(drawn, base, data.tree) or _nothing_chosen(),
+        answer=words.answer(drawn, base, data.tree) or _no_answer(bool(drawn)),
         caption=words.caption(drawn, base, shown.view, data.tree),
         ran=call(line_table, shown.view, again, source.get("labels.level_names")) if drawn else None,
         label=tuned.label("lab"),
@@ -94,8 +94,10 @@ def _figure(shown: Shown) -> None:
         small_print(f":material/info: {text}")
 
 
-def _nothing_chosen() -> str:
-    """What to do where nothing is compared."""
+def _no_answer(has_lines: bool) -> str:
+    """What to do where nothing is compared yet."""
+    if has_lines:
+        return "No formula is known for what is compared: press **Run**."
     if s.COMPARED.value and s.POST.value:
         return "These settings are refused: see below."
     post = "Pick at least one post-processing; “None” shows the noise as it is."

@@ -101,6 +101,7 @@ STRATEGIES: Final[Table[Strategy]] = Table(
         ),
     ),
     derived=lambda: [_data_free(name) for name in ALLOCATIONS if name != CUSTOM],
+    of=(ALLOCATIONS,),
 )
 """Every allocation but a custom one, then those that look at a prior."""
 

@@ -56,7 +56,7 @@ class Optimal:
 
 
 OPTIMAL: Final = Optimal()
-SPLITS: Final[Table[Allocation | Optimal]] = Table(OPTIMAL, derived=ALLOCATIONS.values)
+SPLITS: Final[Table[Allocation | Optimal]] = Table(OPTIMAL, derived=ALLOCATIONS.values, of=(ALLOCATIONS,))
 """How level budgets are chosen here: every allocation, and the best for cumulative counts."""
 
 

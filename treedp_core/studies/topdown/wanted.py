@@ -57,7 +57,7 @@ def _of_chains() -> Iterator[Rule]:
             yield Rule(name, one.label, one.steps, sparse, one.is_whole, one.sparse in FAMILIES, one.is_top_down)
 
 
-RULES: Final[Table[Rule]] = Table(derived=_of_chains)
+RULES: Final[Table[Rule]] = Table(derived=_of_chains, of=(CHAINS,))
 """The compared ways; the first is the paper's."""
 
 

@@ -241,3 +241,21 @@ def test_an_allocation_and_a_metric_of_ones_own_are_taken_too() -> None:
     outcome = run(Experiment(allocation=top, metric=mean, trials=10), TREE, COUNTS)
     per_level = outcome.budget.per_level
     assert per_level[1] / per_level[2] == pytest.approx(4.0) and "top" not in ALLOCATIONS
+
+
+@pytest.mark.parametrize(
+    "shares", [np.ones(3) * 1j, ["a"] * 3, None, [[1], [1, 2]], np.ones(2), [1.0, -1.0, 1.0], [1.0, np.nan, 1.0]]
+)
+def test_what_an_allocation_returns_must_be_shares(shares: Any) -> None:
+    one = Allocation("mine", "Mine", "My own.", lambda *_: shares)
+    with pytest.raises(InputError, match="Expected of the allocation 'mine' one finite share >= 0 for each of the 3"):
+        run(Experiment(allocation=one), TREE, COUNTS, simulated=False)
+
+
+def test_shares_stay_those_of_the_allocation() -> None:
+    shares = np.ones(3)
+    run(Experiment(allocation=Allocation("mine", "Mine", "My own.", lambda *_: shares)), TREE, COUNTS, simulated=False)
+    assert shares.tolist() == [1.0, 1.0, 1.0]
+    run(
+        Experiment(allocation=Allocation("mine", "Mine", "Lists.", lambda *_: [1, 2, 3])), TREE, COUNTS, simulated=False
+    )

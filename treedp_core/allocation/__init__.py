@@ -11,7 +11,7 @@ import numpy as np
 
 from treedp_core.allocation import cube_root, minimax
 from treedp_core.allocation import stated as of
-from treedp_core.checks import InputError
+from treedp_core.checks import InputError, echo
 from treedp_core.privacy import Budget, Currency, ProtectedUnit, budget_from_shares, exact_shares
 from treedp_core.registry import UNSTATED, Stated, Table, lookup, table
 from treedp_core.tree import FloatArray, Tree
@@ -109,15 +109,32 @@ def split(
     Raises
     ------
     InputError
-        ``BUDGET_SPLIT`` when custom shares do not fit the tree or sum to more than 1.
+        ``BUDGET_SPLIT`` when custom shares do not fit the tree or sum to more than 1, or an allocation of one's own
+        returns no shares.
     """
-    shares = lookup(ALLOCATIONS, allocation, "allocation").shares(tree, unit, currency, custom)
+    found = lookup(ALLOCATIONS, allocation, "allocation").shares(tree, unit, currency, custom)
+    shares = _as_shares(found, tree.n_levels, allocation)
     if unit.total_is_public:
         shares[0] = 0.0
     nothing_to_spend_on = unit.total_is_public and tree.n_levels == 1
     if not shares.any() and not nothing_to_spend_on:
         raise InputError("BUDGET_SPLIT", "Expected at least one level with a share above 0.")
     return budget_from_shares(shares, total, currency, unit, spent_part(allocation, custom))
+
+
+def _as_shares(found: object, n_levels: int, allocation: str) -> FloatArray:
+    """What an allocation returned, as shares that nobody else holds; each must be a number >= 0."""
+    try:
+        each = np.array(found)
+    except ValueError:  # lists of other lengths
+        each = np.empty(0)
+    is_real = each.dtype.kind in "iuf" and each.shape == (n_levels,)
+    if not is_real or not (np.isfinite(each) & (each >= 0)).all():
+        raise InputError(
+            "BUDGET_SPLIT",
+            f"Expected of the allocation {echo(allocation)} one finite share >= 0 for each of the {n_levels} levels.",
+        )
+    return each.astype(np.float64)
 
 
 def spent_part(allocation: str, custom: Sequence[float] | None) -> Fraction:

@@ -252,6 +252,14 @@ def test_what_an_allocation_returns_must_be_shares(shares: Any) -> None:
         run(Experiment(allocation=one), TREE, COUNTS, simulated=False)
 
 
+def test_complex_shares_are_refused_by_the_contract_and_as_numbers() -> None:
+    one = Allocation("mine", "Mine", "My own.", lambda tree, *_: np.ones(tree.n_levels) * 1j)
+    with pytest.raises(InputError, match="gives shares that are no real numbers"):
+        check_entry(one)
+    with pytest.raises(InputError, match="Expected epsilon"):
+        run(Experiment(epsilon=np.complex128(1.0)), TREE, COUNTS, simulated=False)  # type: ignore[arg-type]
+
+
 def test_shares_stay_those_of_the_allocation() -> None:
     shares = np.ones(3)
     run(Experiment(allocation=Allocation("mine", "Mine", "My own.", lambda *_: shares)), TREE, COUNTS, simulated=False)

@@ -84,7 +84,7 @@ def number(
     treedp_core.checks.InputError: Expected epsilon > 0, got -1.
     """
     inside = False
-    if not isinstance(value, (bool, str, bytes)):
+    if not isinstance(value, (bool, str, bytes, complex)):
         try:
             x = float(value)  # type: ignore[arg-type]
         except (TypeError, ValueError, OverflowError):

@@ -347,6 +347,7 @@ def _allocation(entry: Allocation, refuse: _Refusals) -> None:
                 given = tuple([0.5 / tree.n_levels] * tree.n_levels)
                 shares = entry.shares(tree, unit, currency, given)
                 shape = np.shape(shares)
+                refuse(np.asarray(shares).dtype.kind not in "iuf", "SHAPE", "gives shares that are no real numbers")
                 refuse(shape != (tree.n_levels,), "SHAPE", f"gives shares of shape {shape} for {tree.n_levels} levels")
                 wrong = not np.isfinite(shares).all() or (shares < 0).any() or not shares.any()
                 refuse(wrong, "PROMISE", "gives shares that are not all at least 0, or none above 0")

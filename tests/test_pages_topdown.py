@@ -254,6 +254,7 @@ def test_a_refusal_loses_nothing() -> None:
     assert codes(app) == ["RHO_RANGE"]
     assert figure(app, "td_bound")["data"][2]["y"] == before
     assert "Shown meanwhile" in words(app)
+    assert "replace one · ε = 1, δ = 1e-8" in app.session_state["_page_said"][0]  # of what is shown, whatever is typed
 
 
 def test_a_column_of_one_category_is_refused_by_its_name() -> None:

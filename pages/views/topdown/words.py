@@ -8,7 +8,6 @@ from typing import Any, Final
 from pages.ui.settings import EPSILON
 from pages.ui.strip import strip
 from pages.ui.text import lit
-from pages.views.topdown import settings as s
 from treedp_core.errors.compare import Compared
 from treedp_core.studies.topdown import Drawn, OnLeaves, RuleResult, Subject, rho_of
 from treedp_core.studies.topdown.marginals import Marginals
@@ -147,7 +146,7 @@ def _is_sidebars(wanted: Wanted) -> bool:
     """Whether it spends the sidebar's epsilon."""
     if wanted.within:
         return wanted.within == EPSILON.value
-    return not s.RHO.value.strip() and wanted.rho == rho_of("", EPSILON.value, wanted.delta)
+    return wanted.rho == rho_of("", EPSILON.value, wanted.delta)
 
 
 def drawn_with(wanted: Wanted, seed: int) -> str:

@@ -22,6 +22,7 @@ from treedp_core.errors.compare import LevelBoxes, level_quantiles
 from treedp_core.experiment import Experiment
 from treedp_core.figures import colour, curves, draw, levels, style
 from treedp_core.figures.budget import Met, targets_met
+from treedp_core.figures.cdf import CdfLines, band_figure
 from treedp_core.figures.consistency import balance_and_tree
 from treedp_core.figures.curves import name_ends
 from treedp_core.figures.dark import lifted, on_dark
@@ -34,6 +35,7 @@ from treedp_core.figures.text import plot_text
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.notebook.drawing import checked
 from treedp_core.postprocess import POSTPROCESSORS
+from treedp_core.studies.cdf.widths import Width
 from treedp_core.studies.sweep.before_after import Draw
 from treedp_core.tree import Tree
 
@@ -284,6 +286,20 @@ def test_a_presented_upright_axis_has_numbers_that_keep_apart_and_all_its_names(
     assert style.present(powers).layout.yaxis.dtick == 3
     names = go.Figure().update_yaxes(tickvals=list(range(9)), ticktext=list("abcdefghi"))
     assert style.present(names).layout.yaxis.ticktext == tuple("abcdefghi")
+
+
+def test_a_presented_low_panel_has_few_numbers_and_no_title() -> None:
+    """On a small projector five numbers of 24 px stood on one another beside the panels of a CDF, and both titles."""
+    low = go.Figure().update_layout(
+        yaxis={"domain": [0, 0.5], "title_text": "below"}, yaxis2={"domain": [0.73, 1], "title_text": "above"},
+        yaxis3={"title_text": "alone"},
+    )  # fmt: skip
+    shown = style.present(low).layout
+    assert (shown.yaxis.nticks, shown.yaxis2.nticks, shown.yaxis3.nticks) == (3, 2, None)
+    assert (shown.yaxis.title.text, shown.yaxis2.title.text, shown.yaxis3.title.text) == (None, None, "alone")
+    lines = CdfLines(np.array([0.0, 1.0, 2.0]), np.array([3, 5]), np.array([4.0, 5.0]))
+    drawn = style.present(band_figure(lines, [Width("yours", "2", np.array([2.5, 0.0]))], x_title="age")).layout
+    assert (drawn.yaxis.nticks, drawn.yaxis2.nticks, drawn.yaxis.title.text) == (3, 2, None)
 
 
 def test_a_presented_upright_axis_has_a_title_that_fits() -> None:

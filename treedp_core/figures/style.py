@@ -265,6 +265,11 @@ UPRIGHT_LINE: Final = 12
 NAME_APART: Final = 0.2
 """What names at the ends of lines keep apart there, as a part of a low figure's height."""
 
+LOW_PANEL: Final = 0.6
+"""Height of a panel, as a part of its figure's, below which its upright axis has no title and few numbers there."""
+MOST_NUMBERS: Final = 6
+"""Numbers that an upright axis as high as the figure has room for."""
+
 
 def present(fig: go.Figure) -> go.Figure:
     """Make a figure fit for a projector: 24 px text, lines of 4 px; the figure is changed and returned.
@@ -285,6 +290,9 @@ def present(fig: go.Figure) -> go.Figure:
         if one.title.text:
             lines = [textwrap.wrap(part, UPRIGHT_LINE, break_long_words=False) for part in one.title.text.split(MORE)]
             one.title.text = MORE.join(line for part in lines for line in part)
+        low, high = one.domain or (0.0, 1.0)
+        if high - low < LOW_PANEL:
+            one.update(title_text=None, nticks=max(2, round(MOST_NUMBERS * (high - low))))
         if one.type != "log":
             one.update(_numbers_apart(one.tickvals, one.ticktext, MAX_UPRIGHT))
         elif isinstance(one.dtick, int) and one.range:  # a number for each power of ten, or fewer

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from browsing import eventually
 from hostile_notebooks import sound
 from oracles_pages import dataset, open_page, press
+from pages.ui.kept import Kept
 from treedp_core import cli
 from treedp_core.checks import InputError
 from treedp_core.notebook import Notebook
@@ -39,7 +40,13 @@ def test_the_command_tells_records_from_notebooks_and_where_to_save(tmp_path: Pa
     assert records["TREEDP_SAVE"] == str(tmp_path / "c.treedp") and records["TREEDP_KEY"]
     notebook = cli.environment({"TREEDP_SAVE": "/old.treedp"}, str(tmp_path / "b.treedp"))
     assert notebook["TREEDP_NOTEBOOK"] == str(tmp_path / "b.treedp")
-    assert "TREEDP_FILE" not in notebook and "TREEDP_SAVE" not in notebook
+    assert "TREEDP_FILE" not in notebook and notebook["TREEDP_SAVE"] == notebook["TREEDP_NOTEBOOK"]
+    both = cli.environment({}, str(tmp_path / "b.treedp"), save=str(tmp_path / "c.treedp"))
+    assert (both["TREEDP_NOTEBOOK"], both["TREEDP_SAVE"]) == (str(tmp_path / "b.treedp"), str(tmp_path / "c.treedp"))
+    assert "TREEDP_SAVE" not in cli.environment({}, str(tmp_path / "b.treedp"), network=True), "others would write it"
+    (tmp_path / "b.treedp").chmod(0o444)
+    is_root = os.access(tmp_path / "b.treedp", os.W_OK)
+    assert ("TREEDP_SAVE" in cli.environment({}, str(tmp_path / "b.treedp"))) == is_root
     for place in (tmp_path / "x.csv", tmp_path / "no" / "x.treedp", tmp_path):
         with pytest.raises(InputError) as refused:
             cli.environment({}, save=str(place))
@@ -66,6 +73,30 @@ def test_a_notebook_that_is_refused_leaves_a_session_as_it_is(monkeypatch: pytes
     assert "NOTEBOOK_DAMAGED" in app.sidebar.error[0].value
     assert app.session_state["eps"] == 0.5
     assert not app.run().sidebar.error, "said once"
+
+
+@pytest.mark.parametrize("with_data", [True, False])
+def test_a_notebook_that_is_opened_is_written_as_what_it_is(
+    with_data: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Seen failing: only what --save names was written."""
+    path = tmp_path / "study.treedp"
+    own = dataset(Tree.from_branching_factors((2, 2)), [1, 2, 3, 4], name="own.csv")
+    study = Study(settings={"source": "upload"}, tables=(Table("upload", own, None, datetime.now(UTC)),), version="1")
+    path.write_bytes(save(study, with_data=with_data))
+    for name in ("TREEDP_NOTEBOOK", "TREEDP_SAVE"):
+        monkeypatch.setenv(name, str(path))
+    app = open_page("lab")
+    said = "saved in `study.treedp`, " + ("which holds TRUE COUNTS" if with_data else "without data")
+    assert any(said in one.value for one in app.sidebar.caption)
+    if not with_data:
+        app.session_state["_from_file"] = {"upload": Kept(own)}
+    press(app.run(), "lab_figure_pin")
+    eventually(lambda: names(path) == ["Error lab: Error vs ε"])
+    found = open_study(path.read_bytes())
+    assert [one.data.fingerprint for one in found.tables] == ([own.fingerprint] if with_data else [])
+    assert (found.notebook.cells[0].columns is not None) == with_data
+    assert len(found.asked) == (0 if with_data else 1)
 
 
 def test_every_change_is_written_and_gone_on_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -103,7 +103,8 @@ def environment(
 
     A file is shown to whoever opens the app; other users of this machine reach its address too, hence a key of its own
     for each start with a file. A file of records and a notebook go by variables of their own; `save` names the notebook
-    that every change is written to, which is opened first if it is there. `plugins` are the packages that the app and
+    that every change is written to, which is opened first if it is there. Without it that is the notebook itself, where
+    this user may write it and it is not open to a `network`. `plugins` are the packages that the app and
     its workers load: those of the command line, and never others. A `classroom` serves the network of this machine,
     under its address there, and takes no file.
 
@@ -140,6 +141,8 @@ def environment(
         env[NOTEBOOK_VARIABLE if file.lower().endswith(NOTEBOOK) else FILE_VARIABLE] = str(_readable(file))
     if save is not None:
         env[SAVE_VARIABLE] = str(_writable(save))
+    elif NOTEBOOK_VARIABLE in env and not network and _is_written_by_us(env[NOTEBOOK_VARIABLE]):
+        env[SAVE_VARIABLE] = env[NOTEBOOK_VARIABLE]
     if classroom:
         env[CLASS_VARIABLE] = "1"
     if plugins:
@@ -200,6 +203,13 @@ def _writable(save: str) -> Path:
             "SAVE_PLACE", f"No notebook can be saved as {echo(save)}; give a name with {NOTEBOOK} in a folder of yours."
         )
     return path
+
+
+def _is_written_by_us(notebook: str) -> bool:
+    try:
+        return os.access(_writable(notebook), os.W_OK)
+    except InputError:
+        return False
 
 
 def _readable(file: str) -> Path:
@@ -267,7 +277,10 @@ def _parser() -> argparse.ArgumentParser:
         epilog="treedp run FILE runs a notebook or a sweep without a browser; see treedp run --help.",
     )
     parser.add_argument(
-        "file", nargs="?", metavar="FILE", help=f"a local file of records, of any size, or a notebook ({NOTEBOOK})"
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help=f"a local file of records, of any size, or a notebook ({NOTEBOOK}): every change is written to it",
     )
     parser.add_argument(
         "--save",

@@ -1,5 +1,7 @@
 """A notebook on this computer, named when the app was started: opened as a session begins, written with every change.
 
+One that was only named to be opened is written as what it is: with data where it had any, else without.
+
 Writing is done by a thread of its own, so that no page waits for it. A file that somebody else has written since is not
 written over before the user was asked.
 """
@@ -40,6 +42,7 @@ class _Disk:
     opens: bool = True
     goes_over: bool = False
     written: Mark = None
+    with_data: bool = True
     signature: str = ""
     is_other: bool = False
     trouble: str = ""
@@ -63,9 +66,11 @@ def begin() -> None:
         reading.say(found, "Opening the notebook")
     elif found.is_ready:
         disk.opens = disk.goes_over = False
+        study = found.here()
         if path == uploads.named(SAVE_VARIABLE):
             disk.written = mark
-        notebook_file.replace(found.here())
+            disk.with_data = bool(study.tables) or path != uploads.named(NOTEBOOK_VARIABLE)
+        notebook_file.replace(study)
         st.rerun()
     else:
         reading.say(found, "Opening the notebook")
@@ -101,8 +106,10 @@ def say() -> None:
                       help="What is here now takes the place of the file.")  # fmt: skip
     elif disk.trouble:
         st.warning(disk.trouble)
-    else:
+    elif disk.with_data:
         st.caption(f":red[NOT PRIVATE]: every change is saved in {lit(path.name, 40)}, which holds TRUE COUNTS.")
+    else:
+        st.caption(f"Every change is saved in {lit(path.name, 40)}, without data.")
 
 
 def mark_of(path: Path) -> Mark:
@@ -126,7 +133,7 @@ def _write(disk: _Disk, path: Path, study: Study) -> None:
             disk.is_other, disk.signature = True, ""
             return
         try:
-            content = save(study, with_data=True)
+            content = save(study, with_data=disk.with_data)
             handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
             try:
                 with os.fdopen(handle, "wb") as file:

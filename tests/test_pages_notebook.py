@@ -490,13 +490,16 @@ def test_a_cell_is_run_again_on_the_data_of_now_and_everything_else_stays() -> N
 def test_a_cell_is_run_again_on_its_own_table_also_where_that_waits() -> None:
     """Seen failing: both cells were then of the table in use, under the name of the other one."""
     app = press(counted().switch_page("pages/lab.py").run(), "lab_figure_pin")
-    app = app.switch_page("pages/data.py").run()
-    app = press(app, "upload_add")
+    bins = count_bins(VISITS, "age", lower=0.0, upper=80.0, n_bins=8)
+    app.session_state["_from_file"]["cdf"] = Kept(bins)
+    app = press(pick(app.switch_page("pages/cdf.py").run(), cdf_source="upload"), "cdf_release_pin")
+    assert notebook(app).cells[1].data == note_of(bins, None)
+    app = press(app.switch_page("pages/data.py").run(), "upload_add")
     app = count_file(app, b"place\nx\ny\ny\n", ("place",), "other.csv")
     app = press(app.switch_page("pages/lab.py").run(), "lab_figure_pin")
     before = notebook(app).cells
     app = press(pick(shown(app), nb_view="all"), "nb_again_all")
-    assert not app.exception and app.toast[0].value == "2 cells made again."
+    assert not app.exception and app.toast[0].value == f"{len(before)} cells made again."
     assert [(one.data, one.columns, one.figure) for one in notebook(app).cells] == [
         (one.data, one.columns, one.figure) for one in before
     ]

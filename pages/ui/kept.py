@@ -53,12 +53,15 @@ class Kept:
     columns : HeldColumns, optional
         Its columns, where they fit.
     when : datetime
+    bins : Kept, optional
+        One of its columns in bins, while the table waits.
     """
 
     data: Dataset
     ran: Ran[Dataset] | None = None
     columns: HeldColumns | None = None
     when: datetime = field(default_factory=lambda: datetime.now(UTC))
+    bins: Kept | None = None
 
     @property
     def file_name(self) -> str:
@@ -97,7 +100,7 @@ def of(slot: str) -> Kept | None:
 
 def everything() -> list[Kept]:
     """Return what is kept of every file, those that wait last."""
-    return [*_files().values(), *shelf()]
+    return [*_files().values(), *shelf(), *(one.bins for one in shelf() if one.bins is not None)]
 
 
 def file_of(data: Dataset) -> Kept | None:
@@ -142,11 +145,11 @@ def put_in_places(before: tuple[dict[str, Kept], list[Kept]]) -> None:
 
 
 def set_aside(slot: str) -> None:
-    """Put the table in a slot on the shelf; the slot is empty then."""
+    """Put the table in a slot on the shelf, with its column in bins; the slot is empty then."""
     table = of(slot)
-    drop(slot)
     if table is not None:
-        shelf().append(table)
+        shelf().append(replace(table, bins=bins_of(table.data.source_digest)))
+    drop(slot)
 
 
 def wait(table: Kept) -> None:

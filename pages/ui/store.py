@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import cache, partial
 from itertools import accumulate
 from pathlib import Path
@@ -138,9 +139,9 @@ def remove(source: str) -> None:
 def use_table(slot: str, nth: int) -> None:
     """Put a table that waits on the shelf in use; the one in the slot waits instead."""
     table = kept.shelf().pop(nth)
-    bins = kept.bins_of(table.data.source_digest)
+    bins = kept.bins_of(table.data.source_digest) or table.bins
     kept.set_aside(slot)
-    kept.put(slot, table)
+    kept.put(slot, replace(table, bins=None))
     _put_back(bins)
     changed(source=slot)
 
@@ -213,13 +214,15 @@ def turn_to_kept() -> None:
 def turn_to(cell: Cell) -> None:
     """Use the table of one's own that a cell was made from, wherever it is kept now, also where it waits."""
     made_from = "" if cell.data is None else cell.data.fingerprint
-    found = next((slot for slot in kept.OWN if (one := kept.of(slot)) and one.data.fingerprint == made_from), None)
-    nth = next((nth for nth, one in enumerate(kept.shelf()) if one.data.fingerprint == made_from), None)
+    here = {slot: one.data.fingerprint for slot, one in kept.slots().items() if slot in (*kept.OWN, kept.BINS)}
+    waiting = [[one.data.fingerprint, one.bins and one.bins.data.fingerprint] for one in kept.shelf()]
+    nth = next((nth for nth, prints in enumerate(waiting) if made_from in prints), None)
+    found = next((slot for slot, fingerprint in here.items() if fingerprint == made_from), None)
     if found is None and nth is not None:
         found = "upload"
         use_table(found, nth)
         unchanged()
-    if found is not None:
+    if found in kept.OWN:
         SOURCE.set(found)
 
 

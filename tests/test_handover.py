@@ -150,6 +150,36 @@ def test_a_long_domain_comes_from_a_file_that_is_checked(tmp_path: Path) -> None
         assert (done.returncode == 0) == works, done.stderr
 
 
+def test_a_file_that_is_none_ends_the_program_with_a_sentence(tmp_path: Path) -> None:
+    """Seen failing: Python's own words, with a path of the program in them."""
+    pytest.importorskip("opendp")
+    weighted = count_hierarchy(
+        io.BytesIO(b"town,n\na,2\nb,3\n"), ["town"], weight="n", domain=domain_of_values({"town": ["a", "b"]}),
+        outside="refuse",
+    )  # fmt: skip
+    plan = ReleasePlan.of(Experiment(), weighted)
+    (tmp_path / "release.py").write_text(opendp_program(plan), encoding="utf-8")
+    long = replace(plan, domain=replace(plan.domain, categories=()))
+    (tmp_path / "long.py").write_text(opendp_program(long), encoding="utf-8")
+    for name, content in (
+        ("good", b"town,n\na,2\n"), ("empty", b""), ("words", b"town,n\na,many\n"), ("short", b"town,n\na\n"),
+        ("latin", "town,n\na,2\nÄ,2\n".encode("latin-1")),
+    ):  # fmt: skip
+        (tmp_path / f"{name}.csv").write_bytes(content)
+    for given, said in (
+        (("release.py", "none.csv", "out.csv"), "The file of records cannot be read: none.csv."),
+        (("release.py", "empty.csv", "out.csv"), "got none called town."),
+        (("release.py", "words.csv", "out.csv"), "whole numbers of records in line 2 of"),
+        (("release.py", "short.csv", "out.csv"), "whole numbers of records in line 2 of"),
+        (("release.py", "latin.csv", "out.csv"), "Expected UTF-8"),
+        (("release.py", "good.csv", "no/out.csv"), "The file of what is released cannot be written: no/out.csv."),
+        (("long.py",), "The file of leaves cannot be read: none is named."),
+    ):
+        done = subprocess.run([sys.executable, *given], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1 and said in done.stderr, (given, done.stderr)
+    assert not (tmp_path / "out.csv").exists()
+
+
 def test_opendp_s_own_counts_are_as_stable_as_the_plan_says() -> None:
     """Counts by categories, whose map OpenDP proves: m records that come or go, and m replaced (2 m in all)."""
     dp = pytest.importorskip("opendp.prelude")

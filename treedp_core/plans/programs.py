@@ -9,7 +9,7 @@ from string import Template
 from typing import Final
 
 FROM_FILE: Final = Template("""\
-with open(DOMAIN_FILE, encoding="utf-8", newline="") as file:  # one row a leaf: its labels from level 1 down
+with opened(DOMAIN_FILE, "leaves") as file:  # one row a leaf: its labels from level 1 down
     LEAVES = [tuple(row) for row in csv.reader(file)]
 listed = "".join("\\x1f".join(path) + "\\n" for path in sorted(LEAVES))
 if hashlib.sha256(listed.encode()).hexdigest() != $digest:
@@ -67,6 +67,16 @@ def leaf_of(row):
 RECORDS: Final = Template("""\
 RECORDS_FILE, RELEASED_FILE, DOMAIN_FILE = [*sys.argv[1:], None, None, None][:3]
 COLUMNS, ASKED = $columns, $asked  # of what is released, and of the file of records
+
+
+def opened(path, what, mode="r"):
+    \"\"\"A file of text; where it cannot be opened, the program ends with a sentence.\"\"\"
+    try:
+        return open(path, mode, encoding="utf-8-sig" if mode == "r" else "utf-8", newline="")
+    except (OSError, TypeError):  # there is none, or none was named
+        sys.exit(f"The file of {what} cannot be {'read' if mode == 'r' else 'written'}: {path or 'none is named'}.")
+
+
 $leaves
 # How a row becomes records: the column that says how many, and the one that names its unit, of which the first rows
 # count; whether blank cells fit no category, and whether numbers beyond the bounds are cut to them.
@@ -84,18 +94,20 @@ $find
 def read_records():
     \"\"\"The path of the leaf of each row that counts, None for none, and how many records the row is.\"\"\"
     wanted = [*ASKED, *([WEIGHT] if WEIGHT else []), *([UNIT] if UNIT else [])]
-    with open(RECORDS_FILE, encoding="utf-8-sig", newline="") as file:
-        table = csv.DictReader(file)
-        for name in wanted:
-            if name not in (table.fieldnames or []):
-                sys.exit(f"Expected the columns {', '.join(wanted)} in the file of records, got none called {name}.")
-        rows, so_far = [], Counter()
-        for row in table:
-            if UNIT:
-                so_far[label(row[UNIT])] += 1
-                if so_far[label(row[UNIT])] > MOST:
-                    continue
-            rows.append((leaf_of(row), int(row[WEIGHT]) if WEIGHT else 1))
+    with opened(RECORDS_FILE, "records") as file:
+        table, rows, so_far = csv.DictReader(file), [], Counter()
+        try:
+            for name in wanted:
+                if name not in (table.fieldnames or []):
+                    sys.exit(f"Expected columns {', '.join(wanted)} in the file of records, got none called {name}.")
+            for row in table:
+                if UNIT:
+                    so_far[label(row[UNIT])] += 1
+                    if so_far[label(row[UNIT])] > MOST:
+                        continue
+                rows.append((leaf_of(row), int(row[WEIGHT]) if WEIGHT else 1))
+        except (ValueError, TypeError, csv.Error):
+            sys.exit(f"Expected UTF-8 and whole numbers of records in line {table.line_num} of the file of records.")
     return rows
 """)
 
@@ -163,7 +175,7 @@ def main():
     if loss(noise) > PROMISED * (1 + 1e-9):
         sys.exit(f"OpenDP finds a loss of {loss(noise)}, more than the plan promises.")
     counts = counts_of(read_records())
-    with open(RELEASED_FILE, "w", encoding="utf-8", newline="") as file:
+    with opened(RELEASED_FILE, "what is released", "w") as file:
         out = csv.writer(file)
         out.writerow(["level", *COLUMNS, "released"])
         for level, (here, one) in enumerate(zip(counts, noise)):
@@ -232,7 +244,7 @@ def session_of(records):
 def main():
     records = read_records()
     session = session_of(records)
-    with open(RELEASED_FILE, "w", encoding="utf-8", newline="") as file:
+    with opened(RELEASED_FILE, "what is released", "w") as file:
         out = csv.writer(file)
         out.writerow(["level", *COLUMNS, "released"])
         for level, budget in enumerate(BUDGETS):

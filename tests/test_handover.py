@@ -163,7 +163,7 @@ def test_a_file_that_is_none_ends_the_program_with_a_sentence(tmp_path: Path) ->
     (tmp_path / "long.py").write_text(opendp_program(long), encoding="utf-8")
     for name, content in (
         ("good", b"town,n\na,2\n"), ("empty", b""), ("words", b"town,n\na,many\n"), ("short", b"town,n\na\n"),
-        ("latin", "town,n\na,2\nÄ,2\n".encode("latin-1")),
+        ("latin", "town,n\na,2\nÄ,2\n".encode("latin-1")), ("less", b"town,n\na,-4\n"), ("signs", b"town,n\na,1_0\n"),
     ):  # fmt: skip
         (tmp_path / f"{name}.csv").write_bytes(content)
     for given, said in (
@@ -171,7 +171,10 @@ def test_a_file_that_is_none_ends_the_program_with_a_sentence(tmp_path: Path) ->
         (("release.py", "empty.csv", "out.csv"), "got none called town."),
         (("release.py", "words.csv", "out.csv"), "whole numbers of records in line 2 of"),
         (("release.py", "short.csv", "out.csv"), "whole numbers of records in line 2 of"),
+        (("release.py", "less.csv", "out.csv"), "whole numbers of records in line 2 of"),
+        (("release.py", "signs.csv", "out.csv"), "whole numbers of records in line 2 of"),
         (("release.py", "latin.csv", "out.csv"), "Expected UTF-8"),
+        (("long.py", "good.csv", "out.csv", "latin.csv"), "does not list the leaves"),
         (("release.py", "good.csv", "no/out.csv"), "The file of what is released cannot be written: no/out.csv."),
         (("long.py",), "The file of leaves cannot be read: none is named."),
     ):

@@ -10,7 +10,10 @@ from typing import Final
 
 FROM_FILE: Final = Template("""\
 with opened(DOMAIN_FILE, "leaves") as file:  # one row a leaf: its labels from level 1 down
-    LEAVES = [tuple(row) for row in csv.reader(file)]
+    try:
+        LEAVES = [tuple(row) for row in csv.reader(file)]
+    except (UnicodeError, csv.Error):
+        LEAVES = []
 listed = "".join("\\x1f".join(path) + "\\n" for path in sorted(LEAVES))
 if hashlib.sha256(listed.encode()).hexdigest() != $digest:
     sys.exit("The domain file does not list the leaves of the plan.")""")
@@ -105,6 +108,8 @@ def read_records():
                     so_far[label(row[UNIT])] += 1
                     if so_far[label(row[UNIT])] > MOST:
                         continue
+                if WEIGHT and not re.fullmatch("[0-9]+", row[WEIGHT] or ""):
+                    raise ValueError
                 rows.append((leaf_of(row), int(row[WEIGHT]) if WEIGHT else 1))
         except (ValueError, TypeError, csv.Error):
             sys.exit(f"Expected UTF-8 and whole numbers of records in line {table.line_num} of the file of records.")

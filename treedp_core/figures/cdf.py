@@ -106,11 +106,11 @@ def band_figure(
     fig = new_figure(
         [*above, *below],
         xaxis=axis(x_title, log=False, bounds=_bounds(lines)),
-        yaxis=axis("± records (95 %)", log=False, bounds=top, grid=True) | {"domain": list(BELOW)},
+        yaxis=axis("± records (95 %)", log=False, bounds=top, grid=True) | {"domain": BELOW},
     )
     fig.update_layout(
         yaxis2=axis("records", log=False, bounds=_cdf_bounds(lines), grid=True)
-        | {"domain": list(ABOVE), "anchor": "x", "nticks": 4},
+        | {"domain": ABOVE, "anchor": "x", "nticks": 4},
         legend2={**fig.layout["legend"], "y": BELOW[1] + 0.01},
     )
     return _shade(fig, chosen).figure()

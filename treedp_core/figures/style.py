@@ -290,7 +290,7 @@ def present(fig: go.Figure) -> go.Figure:
         if one.title.text:
             lines = [textwrap.wrap(part, UPRIGHT_LINE, break_long_words=False) for part in one.title.text.split(MORE)]
             one.title.text = MORE.join(line for part in lines for line in part)
-        low, high = one.domain or (0.0, 1.0)
+        low, high = one.to_plotly_json().get("domain", (0.0, 1.0))  # plotly's own reading wants a list
         if high - low < LOW_PANEL:
             one.update(title_text=None, nticks=max(2, round(MOST_NUMBERS * (high - low))))
         if one.type != "log":

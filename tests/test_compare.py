@@ -26,11 +26,12 @@ from treedp_core.experiment import Experiment, run
 from treedp_core.figures.kept import LETTER, TITLED, overlaid, redrawn
 from treedp_core.notebook import Cell, Notebook
 from treedp_core.notebook.cell import DataNote
-from treedp_core.notebook.compare import checked, differing, other_promises, ratios
+from treedp_core.notebook.compare import checked, differing, other_promises, ratios, same_promise
 from treedp_core.notebook.paired import WHOLE, Side, matched, most_trials, on_common_noise, paired, spread_of
 from treedp_core.notebook.sides import CdfSide, ThresholdSide, TopDownSide
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.records import count_hierarchy, domain_of_values
+from treedp_core.registry import CLAIM
 from treedp_core.studies.cdf import CdfSettings
 from treedp_core.studies.multiplicative.trees import tree_in_use
 from treedp_core.studies.topdown import Wanted, draw, made_up, tree_as_it_is
@@ -73,6 +74,17 @@ def test_other_promises_are_said() -> None:
         "ε is 2 in A and 1 in B; neighbouring relation is replace one in A and add or remove one in B."
     )
     assert other_promises([a, a], {}) == ""
+
+
+def test_a_promise_that_nobody_reviewed_is_not_simply_the_same() -> None:
+    """Seen failing on the page: "All of them promise the same." beside noise of a plug-in."""
+    ours, theirs = cell(1, badges=("formula",)), cell(2, badges=("formula", "not reviewed"))
+    assert same_promise([ours, ours]) == "All of them promise the same."
+    assert same_promise([ours, theirs]) == f"All of them promise the same, but B is {CLAIM}."
+    assert same_promise([theirs, ours, theirs]) == f"All of them promise the same, but each of A and C is {CLAIM}."
+    app = open_page("notebook", nb_view="compare")
+    app.session_state["_notebook"] = Held(Notebook("n", (ours, theirs)))
+    assert CLAIM in answer(app.run())
 
 
 def test_ratios_join_rows_by_their_words_and_place() -> None:

@@ -102,6 +102,8 @@ def test_a_split_that_nobody_has_reviewed_marks_the_pages_that_show_it() -> None
     ALLOCATIONS.register(Allocation("tops", "Top heavy", "Halves.", lambda tree, *_: 0.5 ** np.arange(tree.n_levels)))
     try:
         assert "not reviewed" in badges("budget", bud_view="strategies")
+        assert "not reviewed" not in badges("budget", bud_view="curves"), "its five splits are TreeDP's own"
+        assert "not reviewed" in badges("budget", bud_view="curves", bud_strategy="tops")
         assert "not reviewed" not in badges("budget", bud_view="map")
         assert "not reviewed" in badges("cdf", cdf_allocation="tops")
     finally:

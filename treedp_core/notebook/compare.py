@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from treedp_core.checks import InputError
-from treedp_core.notebook.cell import Cell, DataNote
+from treedp_core.notebook.cell import NOT_REVIEWED, Cell, DataNote
 from treedp_core.notebook.given import Value
 from treedp_core.privacy import NeighbouringRelation
+from treedp_core.registry import CLAIM
 
 MOST: Final = 4
 LETTERS: Final = "ABCD"
@@ -99,6 +100,17 @@ def other_promises(cells: Sequence[Cell], defaults: Mapping[str, str]) -> str:
             each = [f"{value} in {letter}" for value, letter in zip(values, LETTERS, strict=False)]
             parts.append(f"{name} is {', '.join(each[:-1])} and {each[-1]}")
     return f"{'; '.join(parts)}." if parts else ""
+
+
+def same_promise(cells: Sequence[Cell]) -> str:
+    """Return that cells promise the same, and which of them used an entry that nobody reviewed.
+
+    >>> same_promise([])
+    'All of them promise the same.'
+    """
+    claimed = [letter for letter, one in zip(LETTERS, cells, strict=False) if NOT_REVIEWED in one.badges]
+    who = claimed[0] if len(claimed) == 1 else f"each of {' and '.join(claimed)}"
+    return f"All of them promise the same{f', but {who} is {CLAIM}' if claimed else ''}."
 
 
 def _written(cell: Cell, key: str, defaults: Mapping[str, str]) -> str:

@@ -134,16 +134,17 @@ def _are_formulas(cells: Sequence[Cell]) -> bool:
 
 def _in_words(cells: Sequence[Cell]) -> str:
     """How far apart the cells are, where all promise the same."""
+    same = core.same_promise(cells)
     try:
         found = core.ratios(cells)
     except InputError:
-        return "All of them promise the same."
+        return same
     name = next(name for name in found if "÷" in name and not name.startswith(core.ERROR))
     numbers = [one for one in found[name] if isinstance(one, (int, float))]
     least, most = short(min(numbers)), short(max(numbers))
     spread = least if least == most else f"{least} to {most}"
     what, _, quotient = name.rpartition(", ")
-    return f"All of them promise the same. {quotient} ({plain(what)}): {spread}."
+    return f"{same} {quotient} ({plain(what)}): {spread}."
 
 
 def _more(cells: Sequence[Cell], noise: Columns | None) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import isotonic_regression
 
 from oracles_cdf import consistent_cost, total_cost
 from treedp_core.checks import InputError
@@ -101,6 +102,14 @@ def test_many_bins_and_records_at_once() -> None:
     y = np.cumsum(rng.poisson(1000, 200_000)) + rng.laplace(scale=3000.0, size=200_000)
     for error in ("squared", "absolute"):
         assert is_consistent(consistent_cdf(y, 200_000_000, error), 200_000_000)
+
+
+@pytest.mark.parametrize("scale", [0.0, 100.0, 3e4, 1e9], ids=["sorted", "in pieces", "in few pieces", "in one piece"])
+def test_a_fit_in_pieces_is_the_fit_of_the_whole(scale: float) -> None:
+    rng = np.random.default_rng(4)
+    y = np.cumsum(rng.poisson(1000, 100_001)) + scale * rng.laplace(size=100_001)
+    fit = np.ceil(np.clip(isotonic_regression(y[:-1]).x, 0, 10**8) - 0.5)
+    np.testing.assert_array_equal(consistent_cdf(y, 10**8)[:-1], fit)
 
 
 def test_the_input_is_kept() -> None:

@@ -560,6 +560,24 @@ def test_a_cell_of_a_page_that_is_not_here_stays_and_is_named() -> None:
     assert "Not made again, so as before: `Error lab" in app.toast[0].value
 
 
+@pytest.mark.parametrize("unknown", [{}, {"lab_mechanisms": ("twice",)}], ids=["known", "a plug-in's"])
+def test_a_cell_of_a_plug_in_that_is_not_here_stays_and_is_named(unknown: dict[str, tuple[str, ...]]) -> None:
+    """Seen failing: what was made of the default mechanism took its place without a word."""
+    app = pinned()
+    held = app.session_state["_notebook"]
+    (cell,) = held.notebook.cells
+    theirs = replace(cell, id="f" * 16, name="Theirs", settings={**cell.settings, **unknown})
+    held.notebook = replace(held.notebook, cells=(cell, theirs))
+    app = press(pick(app.run(), nb_view="all"), "nb_again_all")
+    assert not app.exception and "_run_again" not in app.session_state
+    assert ("Theirs (its choice is not known here: Mechanisms)" in app.toast[0].value) == bool(unknown)
+    assert (notebook(app).cells[1] == theirs) == bool(unknown)
+    app.session_state["nb_cell"] = theirs.id
+    app = press(pick(app.run(), nb_view="cell"), "nb_follow")
+    said = " ".join(one.value for one in app.toast)
+    assert ("lab_mechanisms" in said and "Expected Mechanisms to be" in said and "--plugin" in said) == bool(unknown)
+
+
 def test_a_simulation_is_run_again_too() -> None:
     app = press(press(open_page("lab", lab_trials="100"), "lab_run"), "lab_figure_pin")
     before = notebook(app).cells[0].columns["simulation"]  # type: ignore[index]

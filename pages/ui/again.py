@@ -17,7 +17,7 @@ import streamlit as st
 
 from pages.ui import address, book, jobs, kept, notebook_file, page, pins, plans, result, slides, store
 from pages.ui.offered import taken
-from pages.ui.settings import REG, is_page
+from pages.ui.settings import REG, is_page, name_of
 from pages.ui.text import lit
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell
@@ -27,6 +27,7 @@ RUN: Final = "_run_again"
 LEFT: Final = "_not_made_again"
 """Where a session has why cells were not made again the last time, by their ids."""
 NOT_SHOWN: Final = "its page did not show it"
+UNKNOWN: Final = "its choice is not known here"
 NO_DATA: Final = "its data are not here"
 SAID: Final = 3
 """Cells that are named in a message."""
@@ -37,7 +38,7 @@ class _Again:
     """Cells that wait, the first of them under way; how settings and `tables` were; whether the next run `moves` on.
 
     Cells that are `new` have no figure of their own yet: they go where none was made. `then` ends it. Why cells
-    `failed` stands by their ids.
+    `failed` stands by their ids; `refused` are settings of the first that are not known here.
     """
 
     waiting: list[str]
@@ -49,6 +50,7 @@ class _Again:
     new: tuple[str, ...] = ()
     then: Callable[[], None] | None = None
     plan: plans.Kept | None = None
+    refused: tuple[str, ...] = ()
 
 
 def start(ids: list[str], *, is_new: bool = False, then: Callable[[], None] | None = None) -> None:
@@ -90,10 +92,11 @@ def step() -> None:
     if again is None or again.moves:
         return
     cell = next((one for one in book.notebook().cells if one.id == again.waiting[0]), None)
-    of_page = cell if cell is not None and is_page(cell.page) else None
+    of_page = cell if cell is not None and is_page(cell.page) and not again.refused else None
     if of_page is not None and (_is_elsewhere(of_page) or any(one.is_running for one in jobs.jobs().slots.values())):
         return
-    why = NOT_SHOWN if of_page is None else _put(of_page, is_new=of_page.id in again.new)
+    unknown = f"{UNKNOWN}: {', '.join(again.refused)}" if again.refused else NOT_SHOWN
+    why = unknown if of_page is None else _put(of_page, is_new=of_page.id in again.new)
     if of_page is not None and not why:
         again.done += 1
         again.new = tuple(one for one in again.new if one != of_page.id)
@@ -133,7 +136,7 @@ def _is_elsewhere(cell: Cell) -> bool:
 
 def _show(cell: Cell) -> None:
     st.session_state[result.START_ALL] = "simulation" in cell.badges
-    put_back(cell)
+    st.session_state[RUN].refused = tuple(name_of(key) for key, _ in put_back(cell))
     slides.open_page(cell.page)
 
 

@@ -12,7 +12,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pages.ui import book, pins, reading, result, saving, uploads
 from pages.ui.exports import download
-from pages.ui.refusals import refusal
+from pages.ui.refusals import refusal, settings_refused
 from pages.ui.text import lit
 from treedp_core.checks import InputError
 from treedp_core.notebook.archive import file_name, open_study, save
@@ -170,7 +170,7 @@ def replace(study: Study) -> None:
         state.said = f"{error} ({error.code}) Nothing was changed."
         return
     st.session_state.update(dict.fromkeys(map(_key, PLACES), False))
-    left_out = f" Not taken: {', '.join(lit(key, 40) for key, _ in refused[:5])}." if refused else ""
+    left_out = settings_refused(refused, " Not taken: ") if refused else ""
     state.said = f"{lit(study.notebook.title)} is open: {plural(len(study.notebook.cells), 'cell')}.{left_out}"
 
 

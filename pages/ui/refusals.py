@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
 import streamlit as st
 
 from pages.ui import logs, reconnect
-from pages.ui.text import alert, refusal_text
+from pages.ui.text import alert, lit, literal_sentence, refusal_text
 from treedp_core.checks import InputError
 
+MAX_NAMED: Final = 5
 _log: Final = logging.getLogger("treedp")
 
 
@@ -25,6 +26,15 @@ def refusal(error: InputError) -> None:
 def refusal_in_passing(error: InputError) -> None:
     """Say why what was pressed is refused, over a page that stays as it is."""
     st.toast(f"{error} ({error.code})", icon=":material/error:", duration="long")
+
+
+def settings_refused(refused: Sequence[tuple[str, InputError]], before: str, after: str = "") -> str:
+    """Return which settings were not taken between two texts, and then why, once for each reason."""
+    told = refused[:MAX_NAMED]
+    named = ", ".join(f"{lit(key, 40)} ({error.code})" for key, error in told)
+    more = f" and {len(refused) - MAX_NAMED} more" if len(refused) > MAX_NAMED else ""
+    why = dict.fromkeys(literal_sentence(str(error)) for _, error in told)
+    return "\n\n".join([f"{before}{named}{more}.{after}", *why])
 
 
 @contextmanager

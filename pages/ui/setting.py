@@ -82,6 +82,7 @@ def take(chosen: Iterable[Chosen]) -> None:
         one.setting.set(one.value)
 
 
+PLUG_IN: Final = "What a plug-in adds is there once TreeDP is started with it (--plugin)."
 OF_TREE: Final = "_of"
 """Behind the key of a node: of which tree it was when the user walked there."""
 FOLLOWED: Final = "_set_by_link"
@@ -332,8 +333,17 @@ def whole(
     return Setting(key, default, read, grid, _passes(check), drawn=Drawn(**ends))
 
 
-def _one_of(key: str, options: Collection[str]) -> Callable[[object], str]:
-    return lambda value: checks.one_of(key, value, options)
+def _one_of(key: str, options: Collection[str], label: str) -> Callable[[object], str]:
+    """A check that refuses what is no option; where the options are open for more, it says where more come from."""
+
+    def check(value: object) -> str:
+        try:
+            return checks.one_of(label or key, value, options)
+        except InputError as error:
+            more = f" {PLUG_IN}" if isinstance(options, Table) else ""
+            raise InputError(error.code, f"{error}{more}") from None
+
+    return check
 
 
 def choice(
@@ -349,7 +359,7 @@ def choice(
 
     `once` maps names in old links to those of today; `own` is its value once a table of one's own is in use.
     """
-    check = _one_of(key, options)
+    check = _one_of(key, options, drawn.get("label", ""))
     return Setting(
         key, default, lambda text: check((once or {}).get(text, text)), (), _passes(check), options, Drawn(**drawn),
         own,
@@ -360,7 +370,7 @@ def several(
     key: str, default: tuple[str, ...], options: Mapping[str, Any] | Collection[str], **drawn: Any
 ) -> Setting[tuple[str, ...]]:
     """Return a setting that is any number of the names in `options`."""
-    check = _one_of(key, options)
+    check = _one_of(key, options, drawn.get("label", ""))
     return Setting(key, default, check, (), lambda values: all(map(_passes(check), values)), options, Drawn(**drawn))
 
 

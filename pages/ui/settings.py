@@ -164,6 +164,11 @@ def declare(settings: Iterable[Setting[Any]], page: str) -> None:
     _OF_PAGE[page] = own
 
 
+def name_of(key: str) -> str:
+    """Return what a setting is called on screen, or its key where there is no such setting or it has no name."""
+    return (REG[key].drawn.label if key in REG else "") or key
+
+
 def is_page(name: str) -> bool:
     """Whether a page of that name was declared."""
     return name in _OF_PAGE

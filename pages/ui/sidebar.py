@@ -9,9 +9,10 @@ import streamlit as st
 
 from pages.ui import address, again, autosave, disk, notebook_file, qr, shared, slides, store, unused
 from pages.ui.page import Page
+from pages.ui.refusals import settings_refused
 from pages.ui.setting import Setting
 from pages.ui.settings import ALPHA, DELTA, EPSILON, EXPLAIN, LEVEL, RELATION, SEED, THRESHOLD, get
-from pages.ui.text import lit, literal_sentence
+from pages.ui.text import lit
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.words import setting_text
@@ -22,7 +23,6 @@ PRIVACY_NOTE: Final = (
 )
 WIDE_EPSILON: Final = 10.0
 _PLACE: Final = "_place_of_epsilon"
-MAX_NAMED: Final = 5
 
 
 def sidebar(page: Page, pages: Sequence[Page]) -> None:
@@ -56,15 +56,8 @@ def link_problems(refused: list[tuple[str, InputError]]) -> None:
     """Name the settings of a link that were ignored, once, in a passing message."""
     if not refused:
         return
-    told = refused[:MAX_NAMED]
-    named = [f"{lit(key, 40)} ({error.code})" for key, error in told]
-    more = f" and {len(refused) - MAX_NAMED} more" if len(refused) > MAX_NAMED else ""
-    why = dict.fromkeys(literal_sentence(str(error)) for _, error in told)
-    st.toast(
-        "\n\n".join([f"Ignored in the link: {', '.join(named)}{more}. Everything else is as it says.", *why]),
-        icon=":material/link_off:",
-        duration="long",
-    )
+    said = settings_refused(refused, "Ignored in the link: ", " Everything else is as it says.")
+    st.toast(said, icon=":material/link_off:", duration="long")
 
 
 def _keep_to_counted_units() -> None:

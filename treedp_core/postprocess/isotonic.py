@@ -34,6 +34,7 @@ ErrorOf = Callable[[FloatArray, float], FloatArray]
 
 MAX_TRELLIS: Final = 50_000_000
 _PIECE: Final = 1 << 15
+_STEP: Final = 1 << 10
 
 
 def consistent_cdf(cumulative: FloatArray, n_records: int, error: str | ErrorOf = "squared") -> IntArray:
@@ -80,17 +81,29 @@ def consistent_cdf(cumulative: FloatArray, n_records: int, error: str | ErrorOf 
 
 
 def _squared(y: FloatArray, n_records: int) -> IntArray:
-    """Pool adjacent violators, clip, round halves down; the last two in pieces that stay in the cache."""
+    """Pool adjacent violators, clip, round halves down; in pieces that stay in the cache."""
     from scipy.optimize import isotonic_regression
 
     whole = np.empty(y.size, dtype=np.int64)
-    fit = isotonic_regression(y).x if y.size else y
-    for start in range(0, y.size, _PIECE):
-        part = fit[start : start + _PIECE]
-        np.clip(part, 0.0, n_records, out=part)
-        part -= 0.5
-        np.ceil(part, out=whole[start : start + _PIECE], casting="unsafe")
+    ends = _falls_apart(y)
+    for start, end in zip([0, *ends], [*ends, y.size], strict=True):
+        fit = isotonic_regression(y[start:end]).x if y.size else y
+        for at in range(0, fit.size, _PIECE):
+            part = fit[at : at + _PIECE]
+            np.clip(part, 0.0, n_records, out=part)
+            part -= 0.5
+            np.ceil(part, out=whole[start + at : start + at + part.size], casting="unsafe")
     return whole
+
+
+def _falls_apart(y: FloatArray) -> list[int]:
+    """Where pieces of some `_PIECE` values begin that have fits of their own: nothing before is above what follows."""
+    starts = np.arange(0, y.size, _STEP)
+    most, least = np.maximum.reduceat(y, starts), np.minimum.reduceat(y, starts)
+    before, after = np.maximum.accumulate(most), np.minimum.accumulate(least[::-1])[::-1]
+    apart = starts[1:][before[:-1] <= after[1:]]
+    first = np.searchsorted(apart, np.arange(_PIECE, y.size, _PIECE))
+    return list(map(int, np.unique(apart[first[first < apart.size]])))
 
 
 def _absolute(y: FloatArray, n_records: int) -> IntArray:

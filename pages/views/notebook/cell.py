@@ -12,7 +12,7 @@ from pages.ui import again, asked, book, exporting, frame, notebook_file, pins, 
 from pages.ui.exports import download, named
 from pages.ui.header import show_badge
 from pages.ui.page import Told
-from pages.ui.refusals import refusal
+from pages.ui.refusals import refusal, settings_refused
 from pages.ui.router import link
 from pages.ui.setting import in_a_row
 from pages.ui.settings import is_page
@@ -171,7 +171,7 @@ def follow(cell: Cell) -> None:
         return
     refused = again.put_back(cell)
     if refused:
-        st.toast(f"Not taken: {', '.join(lit(key, 40) for key, _ in refused[:5])}.", icon=":material/link_off:")
+        notebook_file.tell(settings_refused(refused, "Not taken: "))
     slides.open_page(cell.page)
 
 

@@ -372,6 +372,13 @@ def test_two_budgets_are_compared_in_three_clicks() -> None:
     assert "formula, B ÷ A" in table(app, "epsilon").columns
 
 
+def test_compare_without_a_change_says_so_and_keeps_nothing() -> None:
+    """Seen failing: the same figure was pinned once more, and stood beside itself."""
+    app = press(press(open_page("lab"), "lab_figure_pin"), "lab_figure_compare")
+    assert not app.exception and len(app.session_state["_notebook"].notebook.cells) == 1
+    assert app.toast[-1].value.startswith("Nothing has changed since Error lab: Error vs ε was pinned")
+
+
 def compared(app: AppTest) -> list[Cell]:
     cells = {one.id: one for one in app.session_state["_notebook"].notebook.cells}
     return [cells[id] for id in app.session_state["nb_compared"]]

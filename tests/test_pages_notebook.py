@@ -303,6 +303,34 @@ def test_a_session_is_restored_with_data_settings_cells_and_notes(monkeypatch: p
     assert content and all(open_study(one).tables == () for one in content), "only without data"
 
 
+def test_a_column_in_bins_of_a_table_that_waits_is_kept_and_asked_for() -> None:
+    """Seen failing: it was in no saved notebook."""
+    app = counted()
+    held = app.session_state["_from_file"]["upload"]
+    ran = call(count_bins, File("visits.csv"), "age", lower=0.0, upper=80.0, n_bins=8).named("data")
+    bins = Kept(data := count_bins(VISITS, "age", lower=0.0, upper=80.0, n_bins=8, name="ages"), ran.giving(data))
+    app.session_state["_shelf"] = [replace(held, bins=bins), replace(held, columns=None)]
+    app.session_state["_from_file"] = {"upload": Kept(OWN)}
+    content: list[bytes] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pages.ui.notebook_file.download", lambda label, write, **how: content.append(write()))
+        with_popover(app.switch_page("pages/notebook.py").run())
+        with_data, without = content[-2:]
+        choose(patch, with_data)
+        fresh = with_popover(untouched())
+    waiting = fresh.session_state["_shelf"]
+    assert [one.data.fingerprint for one in waiting] == [held.data.fingerprint] * 2
+    assert waiting[0].bins.data.fingerprint == data.fingerprint and waiting[1].bins is None
+    asked = open_study(without).asked
+    assert [one.slot for one in asked] == ["upload", "shelf", "shelf_cdf", "shelf"]
+    app = open_page("data", source="upload")
+    app.session_state["_notebook"] = Held(asked=asked)
+    app.file_uploader[0].upload("visits.csv", VISITS).run()
+    app = count(app)
+    assert app.session_state["_from_file"]["cdf"].data.fingerprint == data.fingerprint, "with its table, now in use"
+    assert "Tables still to be given, each on its page: 1 of 4." in words(app)
+
+
 def untouched() -> AppTest:
     """The page in a session where nothing was done yet."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)

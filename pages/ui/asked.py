@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 import streamlit as st
@@ -13,7 +12,7 @@ from pages.ui.text import lit
 from treedp_core.notebook.cell import DataNote
 from treedp_core.notebook.code import Ran, path_read
 from treedp_core.notebook.regiven import recounted
-from treedp_core.notebook.study import Asked, Given, given_again, still_asked
+from treedp_core.notebook.study import WAITING, Asked, Given, given_again, still_asked
 from treedp_core.records import Dataset, HeldColumns
 from treedp_core.words import short
 
@@ -86,7 +85,7 @@ def say_of_file(source_digest: str) -> None:
 def counted_by(slot: str, source_digest: str) -> Ran[Dataset] | None:
     """Return how a file that is asked for in a slot was counted, by the SHA-256 of its bytes."""
     slots = kept.OWN if slot in kept.OWN else (slot,)
-    wanted = (one for one in book.held().asked if one.slot in (*slots, saving.SHELF))
+    wanted = (one for one in book.held().asked if one.slot in (*slots, WAITING))
     return next((one.how for one in wanted if one.note.source_digest == source_digest != ""), None)
 
 
@@ -95,12 +94,13 @@ def count_others(columns: HeldColumns, slot: str) -> None:
     if not book.held().asked or columns.size > kept.MOST_ROWS:
         return
     left = [one for one in still_asked(book.held().asked, saving.tables_here()) if one.slot not in (*kept.OWN, slot)]
-    for table in recounted(left, columns):
-        one = kept.Kept(table.data, table.how, columns, table.when)
-        if table.slot != saving.SHELF:
-            kept.put(table.slot, replace(one, columns=None))
-        elif len(kept.shelf()) < kept.MAX_TABLES - 1:
-            kept.wait(one)
+    counted = [
+        (one.slot, kept.Kept(one.data, one.how, columns if one.slot == WAITING else None, one.when))
+        for one in recounted(left, columns)
+    ]
+    room = kept.MAX_TABLES - 1 - len(kept.shelf())
+    waiting = [one for one in counted if one[0] == WAITING]
+    kept.add([*(one for one in counted if one[0] != WAITING), *waiting[:room]])
 
 
 def is_wanted(data: Dataset) -> bool:

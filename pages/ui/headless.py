@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import again, book, disk, kept, saving
+from pages.ui import again, book, disk, kept
 from treedp_core.checks import InputError
 from treedp_core.cli import NOTEBOOK_VARIABLE, app_path, load_plugins
 from treedp_core.notebook import Cell, Notebook
@@ -90,12 +90,9 @@ def _give(app: AppTest, files: Sequence[Path]) -> None:
     if not files:
         return
     given = tables_of(app.session_state[book.HELD].asked, files)
-    app.session_state[kept.FILES] = {
-        one.slot: kept.Kept(one.data, one.how, None, one.when) for one in given if one.slot != saving.SHELF
-    }
-    app.session_state[kept.SHELF] = [
-        kept.Kept(one.data, one.how, None, one.when) for one in given if one.slot == saving.SHELF
-    ]
+    app.session_state[kept.FILES], app.session_state[kept.SHELF] = kept.in_places(
+        (one.slot, kept.Kept(one.data, one.how, None, one.when)) for one in given
+    )
     app.run()
 
 

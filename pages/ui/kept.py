@@ -5,10 +5,10 @@ A slot has one file. The slot "upload" may have others besides, each under the n
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import count
+from itertools import chain, count
 from typing import Final
 
 import streamlit as st
@@ -18,7 +18,7 @@ from pages.ui.uploads import is_public
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError, echo
 from treedp_core.notebook.code import Ran, call, path_read
-from treedp_core.notebook.study import visible
+from treedp_core.notebook.study import WAITING, WAITING_BINS, visible
 from treedp_core.records import Dataset, HeldColumns, count_hierarchy, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.domain import Domain
 from treedp_core.records.read.holding import HELD_BYTES
@@ -100,7 +100,7 @@ def of(slot: str) -> Kept | None:
 
 def everything() -> list[Kept]:
     """Return what is kept of every file, those that wait last."""
-    return [*_files().values(), *shelf(), *(one.bins for one in shelf() if one.bins is not None)]
+    return [one for _, one in named()]
 
 
 def file_of(data: Dataset) -> Kept | None:
@@ -142,6 +142,43 @@ def places() -> tuple[dict[str, Kept], list[Kept]]:
 def put_in_places(before: tuple[dict[str, Kept], list[Kept]]) -> None:
     """Have every table where it was."""
     st.session_state[FILES], st.session_state[SHELF] = dict(before[0]), list(before[1])
+
+
+def in_places(
+    tables: Iterable[tuple[str, Kept]], before: tuple[dict[str, Kept], list[Kept]] = ({}, [])
+) -> tuple[dict[str, Kept], list[Kept]]:
+    """Return `places` with more tables, by the slots that a notebook names; a column in bins waits with its table."""
+    files, waiting = dict(before[0]), list(before[1])
+    for slot, one in tables:
+        if slot == WAITING:
+            waiting.append(one)
+        elif slot == WAITING_BINS:
+            of_file = [nth for nth, table in enumerate(waiting) if _is_of_same_file(table, one) and not table.bins]
+            if of_file:
+                waiting[of_file[-1]] = replace(waiting[of_file[-1]], bins=one)
+            elif any(_is_of_same_file(files[own], one) for own in OWN if own in files):
+                files.setdefault(BINS, one)
+        else:
+            files[slot] = one
+    return files, waiting
+
+
+def named() -> list[tuple[str, Kept]]:
+    """Return what is kept with the slot that a notebook names for each, those that wait last."""
+    waiting = ([(WAITING, one)] + ([] if one.bins is None else [(WAITING_BINS, one.bins)]) for one in shelf())
+    return [*slots().items(), *chain.from_iterable(waiting)]
+
+
+def add(tables: Iterable[tuple[str, Kept]]) -> None:
+    """Keep more tables, by the slots that a notebook names."""
+    more = list(tables)
+    for _, one in more:
+        ROOM.note(one.data)
+    put_in_places(in_places(more, places()))
+
+
+def _is_of_same_file(table: Kept, bins: Kept) -> bool:
+    return table.data.source_digest == bins.data.source_digest != ""
 
 
 def set_aside(slot: str) -> None:

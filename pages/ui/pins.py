@@ -30,6 +30,7 @@ from treedp_core.records.export.columns import Columns
 from treedp_core.studies.budget import NOT_PRIVATE
 from treedp_core.words import whole
 
+CHANGE: Final = "move a control, or choose other data, then press Compare"
 NO_NUMBERS: Final = "There are no numbers in it yet"
 MAX_FIGURE: Final = 8 << 20
 """Bytes of a figure that is kept."""
@@ -104,25 +105,38 @@ def last(part: str) -> str | None:
 
 
 def _compare(key: str, first: str) -> None:
-    """Pin a figure, and show it beside another cell."""
-    pin(key)
-    book.compare([first, book.notebook().cells[-1].id])
+    """Pin a figure, and show it beside another cell, from which it differs."""
+    cell, other = _made(key), book.notebook().cell(first)
+    if cell is not None and (cell.settings, cell.columns, cell.data) == (other.settings, other.columns, other.data):
+        st.toast(f"Nothing has changed since {lit(other.name, 40)} was pinned: {CHANGE}.", icon=":material/compare:")
+    elif cell is not None and _keep(cell):
+        book.compare([first, cell.id])
 
 
 def pin(key: str) -> None:
     """Keep a figure of the page as the last cell of the notebook."""
-    shown: Shown = taken(key)
-    before = book.held().revision
+    cell = _made(key)
+    if cell is not None and _keep(cell):
+        st.toast(f"Pinned as {lit(cell.name)}: see the page Notebook.", icon=":material/keep:")
+
+
+def _made(key: str) -> Cell | None:
+    """Return what a figure of the page is kept as; None where it is refused, which is said."""
     try:
-        cell = cell_of(shown, book.new_id(), name_now())
-        cell = replace(cell, name=book.apart(cell))
+        cell = cell_of(taken(key), book.new_id(), name_now())
+        return replace(cell, name=book.apart(cell))
     except InputError as error:
         refusal_in_passing(error)
-        return
+        return None
+
+
+def _keep(cell: Cell) -> bool:
+    """Add a cell and open it on its page; whether there was room."""
+    before = book.held().revision
     book.change(lambda notebook: notebook.add(cell))
     if book.held().revision > before:
         st.session_state[book.OPEN] = cell.id
-        st.toast(f"Pinned as {lit(cell.name)}: see the page Notebook.", icon=":material/keep:")
+    return book.held().revision > before
 
 
 def cell_of(shown: Shown, id: str, name: str) -> Cell:

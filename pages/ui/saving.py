@@ -12,9 +12,8 @@ from pages.ui.setting import Setting
 from pages.ui.settings import PRESENT, REG, SLIDE
 from treedp_core import __version__
 from treedp_core.checks import InputError
-from treedp_core.notebook.study import SettingValue, Study, Table, still_asked
+from treedp_core.notebook.study import WAITING, SettingValue, Study, Table, still_asked
 
-SHELF: Final = "shelf"
 UPLOADS: Final = "_upload_"
 """What the state of an uploader begins with in the session."""
 
@@ -44,8 +43,7 @@ def is_untouched() -> bool:
 
 def tables_here() -> list[Table]:
     """Return the data sets that this session counted from files."""
-    tables = [Table(slot, one.data, one.ran, one.when) for slot, one in kept.slots().items()]
-    return tables + [Table(SHELF, one.data, one.ran, one.when) for one in kept.shelf()]
+    return [Table(slot, one.data, one.ran, one.when) for slot, one in kept.named()]
 
 
 def signature(found: Study) -> str:
@@ -77,12 +75,7 @@ def restore(found: Study) -> list[tuple[str, InputError]]:
     for key in [key for key in st.session_state if str(key).startswith(UPLOADS)]:
         del st.session_state[key]
     places = _places(found)
-    for table in found.tables:
-        one = kept.Kept(table.data, table.how, None, table.when)
-        if places.get(table.slot, table.slot) == SHELF:
-            kept.wait(one)
-        else:
-            kept.put(places.get(table.slot, table.slot), one)
+    kept.add((places.get(one.slot, one.slot), kept.Kept(one.data, one.how, None, one.when)) for one in found.tables)
     store.unchanged()
     listed.put(found.ranges)
     noted.put(found.noted)
@@ -100,8 +93,8 @@ def _places(found: Study) -> dict[str, str]:
     if store.file_on_this_computer() is not None or all(one.slot != "file" for one in found.tables):
         return {}
     if found.settings.get("source") == "file" or all(one.slot != "upload" for one in found.tables):
-        return {"file": "upload", "upload": SHELF}
-    return {"file": SHELF}
+        return {"file": "upload", "upload": WAITING}
+    return {"file": WAITING}
 
 
 def _kept_settings() -> list[Setting[Any]]:

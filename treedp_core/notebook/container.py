@@ -22,7 +22,7 @@ from treedp_core.records.read.strict_json import Json, members, parse
 from treedp_core.words import megabytes
 
 FORMAT: Final = "TreeDP notebook"
-FORMAT_VERSION: Final = 4
+FORMAT_VERSION: Final = 5
 """Of the files that are written; since 2 there are plans in them, since 3 labels are lines of a text, since 4 there are
 ranges of bins and noted plans. Older ones are read."""
 MANIFEST: Final = "manifest.json"

@@ -23,11 +23,13 @@ from treedp_core.privacy.origin import origin_of_text
 from treedp_core.records import Dataset
 from treedp_core.records.dataset import unchanged
 
-SLOTS: Final = ("upload", "file", "cdf", "bud_prior", "shelf")
-"""Where a session keeps a table: in use, a column in bins, a prior, or waiting on the shelf."""
-MAX_TABLES: Final = 8
-MAX_ASKED: Final = 8
-_OWN: Final = ("upload", "file", "shelf")
+WAITING: Final = "shelf"
+WAITING_BINS: Final = "shelf_cdf"
+SLOTS: Final = ("upload", "file", "cdf", "bud_prior", WAITING, WAITING_BINS)
+"""Where a session keeps a table: in use, a column in bins, a prior, or waiting on the shelf, its column in bins too."""
+MAX_TABLES: Final = 12
+MAX_ASKED: Final = 12
+_MOVES: Final = ({"upload", "file", WAITING}, {"cdf", WAITING_BINS})
 """Slots between which a table moves: a file that is given again may be in any of them."""
 TUNED: Final = "_tuned"
 TUNED_SETTINGS: Final = ("shares", "tuned", "allocation")
@@ -100,7 +102,7 @@ def given_again(asked: Sequence[Asked], tables: Sequence[Table]) -> tuple[Given,
     """Return what became of each data set that is asked for: a file that nobody asks for is another one."""
 
     def has_room(one: Asked, table: Table) -> bool:
-        return table.slot == one.slot or {table.slot, one.slot} <= set(_OWN)
+        return table.slot == one.slot or any({table.slot, one.slot} <= slots for slots in _MOVES)
 
     def is_same(one: Asked, table: Table) -> bool:
         return has_room(one, table) and table.data.fingerprint == one.note.fingerprint
@@ -159,7 +161,7 @@ class Study:
     def without_data(self) -> Study:
         """Return the study without counts, without what may depend on them, and without an ε and splits tuned on them.
 
-        Its own tables are asked for in their place; of more than eight that are asked for, the oldest are forgotten.
+        Its own tables are asked for in their place; of more than twelve that are asked for, the oldest are forgotten.
         """
         cells = tuple(map(_without_counts, self.notebook.cells))
         return replace(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from unittest.mock import patch
 
 import numpy as np
@@ -12,6 +12,7 @@ import pytest
 from treedp_core import postprocess
 from treedp_core.allocation import split
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.noise import DiscreteLaplace
 from treedp_core.postprocess.chains import CHAINS, RECOMMENDED
 from treedp_core.postprocess.isotonic import consistent_cdf
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
@@ -218,18 +219,50 @@ def test_the_groups_of_ahp_are_the_cheapest_of_all_runs(seed: int) -> None:
 
 @pytest.mark.parametrize("unit", [ADD, REPLACE, ProtectedUnit(NeighbouringRelation.REPLACE_ONE, 3)])
 def test_ahps_error_is_that_of_its_two_laws(unit: ProtectedUnit) -> None:
-    """Two heights far apart give two groups, and bins of one have its noise over their number; four standard errors."""
-    counts, epsilon, half = np.repeat((90_000, 1_000), (4, 12)), 0.5, 0.25
+    """Groups that are far apart, and bins of one have its noise over their number; 0.9 and 1.1 times are rejected."""
+    sizes, epsilon, half = np.array([4, 12, 1, 1, 2, 3, 5, 9]), 0.5, 0.25
+    of = np.repeat(np.arange(8), sizes)
+    counts = 90_000 - 10_000 * of
     moved = unit.contributions * (1 if unit.relation is ADD.relation else 2)
     q = math.exp(-half / moved)
     variance = 2 * q / (1 - q) ** 2
-    with patch.object(study, "groups", lambda noisy, _: np.repeat((0, 1), (4, 12))):
-        drawn = [ahp(counts, unit, epsilon, np.random.default_rng(i)) - counts for i in range(4000)]
-    for at, size in ((0, 4), (15, 12)):
-        squares = np.square([one[at] for one in drawn])
-        known, se = variance / size**2, squares.std() / math.sqrt(squares.size)
-        assert abs(squares.mean() - known) < 4 * se
-        assert abs(squares.mean() - 0.8 * known) > 4 * se and abs(squares.mean() - 1.25 * known) > 4 * se
+    with patch.object(study, "groups", lambda noisy, _: of):
+        drawn = np.array([ahp(counts, unit, epsilon, np.random.default_rng(i)) - counts for i in range(4000)])
+    squares = np.square(drawn[:, np.cumsum(sizes) - 1] * sizes) / variance
+    assert (drawn[:, 0] == drawn[:, 3]).all()
+    for some, times in product((squares, squares[:, ::2]), (0.9, 1.0, 1.1)):
+        assert (abs(some.mean() - times) < 4 * some.std() / math.sqrt(some.size)) == (times == 1.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_release_by_ahp_is_that_of_the_definition(seed: int) -> None:
+    """Played again with its own noises: small noisy counts are 0, every way to cut the sorted ones is priced."""
+    rng, noises = np.random.default_rng(seed), list[np.ndarray]()
+    unit, n, epsilon = (ADD, REPLACE)[seed % 2], int(rng.integers(3, 9)), float(rng.uniform(0.2, 3))
+    counts = rng.integers(0, 25, n) * (rng.random(n) < 0.6)
+    honest = DiscreteLaplace.sample
+
+    def noted(law: DiscreteLaplace, own: np.random.Generator, size: int) -> np.ndarray:
+        noises.append(honest(law, own, size))
+        return noises[-1]
+
+    with patch.object(DiscreteLaplace, "sample", noted):
+        told = ahp(counts, unit, epsilon, np.random.default_rng(seed))
+    a = epsilon / (2 if unit is ADD else 4)
+    variance = 1 / (math.cosh(a) - 1)
+    noisy = [x if x >= 0.35 * math.sqrt(math.log(n)) / a else 0.0 for x in (counts + noises[0]).tolist()]
+    order = sorted(range(n), key=lambda j: -noisy[j])
+    ways = [[order[i:j] for i, j in pairwise((0, *cuts, n))] for k in range(n) for cuts in combinations(range(1, n), k)]
+
+    def price(groups_of_bins: list[list[int]]) -> float:
+        rows = [[noisy[j] for j in one] for one in groups_of_bins]
+        return sum(sum((x - sum(row) / len(row)) ** 2 for x in row) + variance / len(row) for row in rows)
+
+    best = min(ways, key=price)
+    expected = np.empty(n)
+    for one, noise in zip(best, noises[1], strict=True):
+        expected[one] = (counts[one].sum() + noise) / len(one)
+    np.testing.assert_allclose(told, expected)
 
 
 def test_ahp_wins_on_spikes_and_a_private_partition_where_bins_in_a_row_are_alike() -> None:

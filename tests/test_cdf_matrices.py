@@ -21,7 +21,7 @@ from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.matrices.centred import CentredRoot
 from treedp_core.studies.cdf.matrices.circular import CircularRoot
 from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
-from treedp_core.studies.cdf.matrices.plan import matrix_ledger, mean_variance, sensitivity
+from treedp_core.studies.cdf.matrices.plan import MatrixPlan, matrix_ledger, mean_variance, sensitivity
 from treedp_core.studies.cdf.matrices.root import RootMatrix
 from treedp_core.studies.cdf.matrices.series import exact_product
 from treedp_core.studies.cdf.matrices.symmetric import SymmetricRoot
@@ -258,6 +258,24 @@ def test_simulated_errors_have_the_variance_of_the_formula(mechanism: str, relat
     assert abs(mean - 0.9 * true) > reach < abs(mean - 1.1 * true)
     between = np.square(drawn[:, 39] - drawn[:, 9])
     assert abs(between.mean() - plan.range_variance(10, 40)) < 4 * between.std() / np.sqrt(between.size)
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "discrete_gaussian"])
+@pytest.mark.parametrize("relation", [ADD, REPLACE, UNKNOWN])
+def test_simulated_ranges_have_the_variance_of_the_formula(mechanism: str, relation: NeighbouringRelation) -> None:
+    """Of the matrix for ranges: all 2 080 of a drawn release, and one of them; 0.9 and 1.1 times are rejected."""
+    plan = plan_cdf(replace(GOOD, mechanism=mechanism, relation=relation.value, contributions=2, workload="ranges"))
+    assert isinstance(plan, MatrixPlan)
+    drawn = plan.errors(np.random.default_rng(5), 12_000)
+    ends = np.hstack([np.zeros((len(drawn), 1)), drawn])
+    n = ends.shape[1]  # the squares of all differences of n numbers
+    of_all = (n * np.square(ends).sum(axis=1) - np.square(ends.sum(axis=1))) / (n * (n - 1) / 2)
+    mean = plan.law.variance * plan.matrix.mean_range_variance
+    one = np.square(ends[:, 40] - ends[:, 9])
+    for squares, true in ((of_all, mean), (one, plan.range_variance(9, 40))):
+        reach = 4 * squares.std() / np.sqrt(squares.size)
+        for times in (0.9, 1.0, 1.1):
+            assert (abs(squares.mean() - times * true) < reach) == (times == 1.0)
 
 
 @pytest.mark.parametrize("counts", [[0] * 64, [10**15] + [0] * 63, list(range(64))])

@@ -160,6 +160,21 @@ def test_nor_for_a_root_and_two_leaves() -> None:
     assert additive_bound(math.sqrt(4 / 3), 1.5, 0.01) <= least < 2.5 * additive_bound(math.sqrt(4 / 3), 1.5, 0.01)
 
 
+@pytest.mark.parametrize(("epsilon", "told", "near"), [(1e-4, 0.009, 0.999), (0.02, 0.009, 0.9), (1.0, 0.01, 0.85)])
+def test_the_constant_with_delta_is_all_but_attained_by_two_laws(epsilon: float, told: float, near: float) -> None:
+    """Four outcomes, the far ones tell all with probability `told`; delta, means and variance by sums over them."""
+    odds, t = math.exp(epsilon) / (1 + math.exp(epsilon)), (math.exp(epsilon) - 1) / (math.exp(epsilon) + 1)
+    law = np.array([0.0, (1 - told) * (1 - odds), (1 - told) * odds, told])
+    other, at = law[::-1], np.array([-1 / t, -1.0, 1.0, 1 / t])
+    delta = max(np.maximum(a - math.exp(epsilon) * b, 0).sum() for a, b in ((law, other), (other, law)))
+    assert delta == pytest.approx(told)
+    means, squares = ((law @ at**k, other @ at**k) for k in (1, 2))
+    apart, deviation = means[0] - means[1], math.sqrt(squares[0] - means[0] ** 2)
+    bound = additive_bound(1.0, epsilon, told)
+    assert near * deviation / apart < bound <= deviation / apart
+    assert additive_bound(1.0, math.log(3), 0.01) == pytest.approx(math.sqrt(0.6975) / 1.1), "kappa = 0.55"
+
+
 def test_gaussian_noise_obeys_the_bound_and_the_bound_grows_as_it_must() -> None:
     for epsilon in (0.01, 0.1, 1.0, 4.0):
         assert additive_bound(1.0, epsilon, 1e-6) <= gaussian_sigma(epsilon, 1e-6)

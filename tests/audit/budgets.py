@@ -230,15 +230,17 @@ def _cdf(report: Report, rng: np.random.Generator, n_bins: int, factors: tuple[i
 def _matrix(report: Report, rng: np.random.Generator, n_bins: int) -> None:
     """Noise on whole sums of all bins: what they change by, over all neighbours, at the cost of its law."""
     small = Small(tuple(CdfSettings(n_bins, (n_bins,)).shape.tree().parent.tolist()))
-    made_for = (("root", "cdf"), ("root", "ranges"), ("optimal", "cdf"), ("optimal", "ranges"), ("identity", "cdf"),
-                ("identity", "ranges"), ("product", "cdf"))  # fmt: skip
+    made_for = (("root", "cdf"), ("root", "ranges"), ("optimal", "cdf"), ("optimal", "ranges"), ("optimal", "own"),
+                ("identity", "cdf"), ("identity", "ranges"), ("identity", "own"), ("product", "cdf"))  # fmt: skip
+    own = ((1, 2), ((1, 1, 1.0), (2, n_bins, -0.5)))
     for relation, (strategy, workload), which in product((ADD, REPLACE, UNKNOWN), made_for, (0, 1)):
         named = "identity" if strategy == "product" else strategy
         mechanism = STRATEGIES[named].mechanisms[which]
         who = Who(relation, int(rng.integers(1, 3)))
         epsilon = float(np.exp(rng.uniform(-3, 2)))
         settings = CdfSettings(n_bins, (), mechanism, epsilon, 1e-6, relation=relation, contributions=who.contributions,
-                               strategy=named, workload=workload)  # fmt: skip
+                               strategy=named, workload=workload,
+                               ranges=own if workload == "own" else ())  # fmt: skip
         blocks = block_matrix(settings.wanted, settings.unit.by_pairs, Watch()) if strategy == "product" else None
         ready = plan_matrix(settings, blocks)
         pairs = list_pairs(small, who, data_sets(small, rng, who.contributions))

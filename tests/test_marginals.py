@@ -164,7 +164,7 @@ class Taped:
         return self.places[-1]
 
 
-@pytest.mark.parametrize("rho", [0.05, 2.0, 50.0])
+@pytest.mark.parametrize("rho", [0.001, 0.05, 2.0, 50.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_multiplicative_weights_are_those_of_the_definition(
     rho: float, seed: int, monkeypatch: pytest.MonkeyPatch
@@ -191,7 +191,7 @@ def test_multiplicative_weights_are_those_of_the_definition(
         told.append((rows[place], np.clip(true[rows[place]].sum() + noise, 0.001 * true.sum(), 0.999 * true.sum())))
         for row, wanted_of_row in told * 3:
             x = np.where(row, x * wanted_of_row / x[row].sum(), x * (true.sum() - wanted_of_row) / x[~row].sum())
-    np.testing.assert_allclose(found.ravel(), x, rtol=1e-9)
+    np.testing.assert_allclose(found.ravel(), x, rtol=1e-6)
 
 
 @pytest.mark.parametrize("rho", [1e-4, 1e-2, 1.0])

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+import tracemalloc
 from collections.abc import Iterator
 
 import numpy as np
 
+from bench_core import irregular
 from timing import paired_ratio, seconds
+from treedp_core.allocation.certificate import certificate
 from treedp_core.mechanisms.thresholds.answers import Draw
 from treedp_core.mechanisms.thresholds.plan_search import (
     least_error,
@@ -17,7 +21,9 @@ from treedp_core.mechanisms.thresholds.plan_search import (
 from treedp_core.mechanisms.thresholds.plan_types import Plan
 from treedp_core.mechanisms.thresholds.plans import tuned_plan
 from treedp_core.mechanisms.thresholds.reduction import label_nodes
+from treedp_core.privacy.conversions import gaussian_sigma
 from treedp_core.studies.multiplicative.curves import CURVES, Setting
+from treedp_core.studies.multiplicative.tree_bounds import bounds_table
 from treedp_core.tree.path_tree import PathTree
 
 IDS = ("8",)
@@ -62,6 +68,22 @@ def rows(quick: bool) -> Iterator[tuple[str, str, float | None, float | None, st
             0.9,
             "α = 0.1, δ = 1e-6, 10^5 records",
         )
+    yield from bounds((1.0,) if quick else (2.0, 1.5))
+
+
+def bounds(family_means: tuple[float, ...]) -> Iterator[tuple[str, str, float | None, float | None, str]]:
+    """The factorisation norm of a ragged tree from both sides, and how far Gaussian noise is above what is possible."""
+    tree = irregular(family_means, np.random.default_rng(0))
+    tracemalloc.start()
+    begun = time.perf_counter()
+    found = certificate(tree)
+    took, peak = time.perf_counter() - begun, tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    about = f"{tree.n_nodes:,} ragged nodes"
+    yield "8", f"γ₂ of {about}, upper / lower", found.upper / found.lower, 1.001, f"{took:.2g} s, {peak >> 20} MB"
+    least = bounds_table(tree, 0.5, 1.0, 1e-6)["errs at least (records)"][2]
+    best = found.upper * gaussian_sigma(1.0, 1e-6)
+    yield "8", f"best Gaussian noise, {about} / what none can beat", best / least, None, f"{best:.3g} and {least:.3g}"
 
 
 def leaves(n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -19,11 +19,13 @@ from treedp_core import Experiment, InputError, draw_once, grid, run, sweep
 from treedp_core.allocation import ALLOCATIONS, Allocation
 from treedp_core.errors import METRICS
 from treedp_core.experiment import identity, prepare
-from treedp_core.mechanisms import MECHANISMS
-from treedp_core.mechanisms.calibration import LAWS
+from treedp_core.mechanisms import MECHANISMS, LevelNoise
+from treedp_core.mechanisms.calibration import LAWS, level_law
 from treedp_core.plans import ReleasePlan
 from treedp_core.postprocess import POSTPROCESSORS, Postprocessor
 from treedp_core.postprocess.chains import CHAINS
+from treedp_core.privacy import Budget, ProtectedUnit
+from treedp_core.privacy.accounting import epsilon_of_levels
 from treedp_core.registry import _LOADED, CLAIM, TABLES, Own, Table, load_plugin, resolve_name
 from treedp_core.studies.budget import STRATEGIES
 from treedp_core.studies.cdf.release import SPLITS
@@ -105,6 +107,34 @@ def test_an_entry_goes_to_another_process_with_its_experiment() -> None:
         there = sweep(cells, TREE, COUNTS, executor=pool)
     assert [one.simulation.level.tolist() for one in there if one.simulation] == here
     assert [one.experiment for one in there] == cells
+
+
+def mixed(tree: Tree, budget: Budget, unit: ProtectedUnit) -> LevelNoise:
+    """Whole-number Laplace noise on the first level, which spends ε²/2 at most, and Gaussian noise on the others."""
+    l1, l2 = unit.l1_sensitivity(tree.n_levels), unit.l2_sensitivity(tree.n_levels)
+    laws = tuple(
+        level_law("discrete_laplace", float(np.sqrt(2 * rho)) * (1 - 1e-12), 1.0, 1.0) if level == 0
+        else level_law("discrete_gaussian", rho, l1[level], l2[level])
+        for level, rho in enumerate(budget.per_level)
+    )  # fmt: skip
+    return LevelNoise(tree, laws, (False,) * tree.n_levels)
+
+
+@pytest.mark.parametrize("accounting", ["formula", "numerical"])
+def test_a_mechanism_may_have_another_law_on_each_level(accounting: str) -> None:
+    """A level that gets most of the budget has less noise by a bounded loss, where many others are Gaussian."""
+    tree = Tree.from_branching_factors((2,) * 11)
+    shares = (0.7,) + (0.3 / 11,) * 11
+    asked = Experiment(
+        mechanism=replace(MECHANISMS["discrete_gaussian"], name="mixed", plan=mixed), relation="add_or_remove_one",
+        epsilon=1.0, delta=1e-6, allocation="custom", shares=shares, accounting=accounting,
+    )  # fmt: skip
+    found = prepare(asked, tree)
+    assert [type(law).__name__ for law in found.noise.laws] == ["DiscreteLaplace"] + ["DiscreteGaussian"] * 11
+    epsilon = epsilon_of_levels(found.noise.laws, asked.unit, 1e-6)
+    assert epsilon <= 1.0 and (epsilon > 0.999) == (accounting == "numerical")
+    one_law = prepare(replace(asked, mechanism="discrete_gaussian"), tree).noise.level_variance
+    assert (found.noise.level_variance[1:] < one_law[1:]).all() == (accounting == "numerical")
 
 
 def test_the_name_of_a_reviewed_entry_is_not_taken_by_another() -> None:

@@ -548,6 +548,16 @@ def test_cells_that_show_other_numbers_or_have_no_data_are_named(
     assert "it shows other numbers" in told and "own-data: its data are not here" in told
 
 
+def test_a_cell_of_a_plug_in_that_is_not_here_says_how_to_load_it(
+    study: Study, rerun: Callable[..., tuple[int, str]]
+) -> None:
+    one = study.notebook.cells[0]
+    theirs = replace(one, settings={**one.settings, "lab_mechanisms": ("twice",)})
+    status, told = rerun(save(replace(study, notebook=study.notebook.put(theirs)), with_data=True))
+    assert status == 1 and "its choice is not known here: Mechanisms; load a plug-in with --plugin" in told, told
+    assert told.count("--plugin") == 1
+
+
 def test_files_that_a_notebook_asks_for_are_given_and_checked(
     study: Study, rerun: Callable[..., tuple[int, str]], tmp_path: Path
 ) -> None:
@@ -563,7 +573,7 @@ def test_files_that_a_notebook_asks_for_are_given_and_checked(
     table = Table("upload", given, how.giving(given), datetime.now(UTC))
     content = save(Study(notebook=Notebook("Own", (cell,)), tables=(table,), version="0.1.0"), with_data=False)
     status, told = rerun(content, "--data", str(file), "--out", str(tmp_path / "out"))
-    assert status == 0 and "the same numbers" in told, told
+    assert status == 0 and "the file has none of its numbers" in told and "the same" not in told, told
     assert any(one.suffix == ".csv" for one in (tmp_path / "out").iterdir())
     status, told = rerun(content)
     assert status == 1 and "its data are not here; give them with --data" in told
@@ -595,12 +605,14 @@ def test_a_cell_of_no_page_is_named_and_the_others_are_made_in_processes(
     one = study.notebook.cells[0]
     book = study.notebook.add(replace(one, id="f" * 16, name="Nowhere", page="nowhere"))
     path = tmp_path / "study.treedp"
-    path.write_bytes(save(replace(study, notebook=book), with_data=True))
+    content = save(replace(study, notebook=book), with_data=True)
+    path.write_bytes(content)
     command = [sys.executable, "-m", "treedp_core", "run", str(path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 1, done.stderr
     assert done.stderr.count("the same numbers") == 2 and "nowhere: its page did not show it" in done.stderr
     assert "ScriptRunContext" not in done.stderr
+    assert path.read_bytes() == content, "what it is compared with stays as it is"
 
 
 def test_a_file_that_is_no_notebook_is_refused(rerun: Callable[..., tuple[int, str]]) -> None:

@@ -80,6 +80,7 @@ def _run(words: Sequence[str]) -> int:
             )
         mine = {name: value for name, value in os.environ.items() if name != PUBLIC_VARIABLE}  # it serves nobody
         env = environment(mine, named[0] if named else None, plugins=plugins)
+        env.pop(SAVE_VARIABLE, None)  # what cells are compared with is not written over
         is_notebook = bool(named) and named[0].lower().endswith(NOTEBOOK)
         if is_notebook:
             env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(app_path().parent), env.get("PYTHONPATH", ""))))

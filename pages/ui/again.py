@@ -17,6 +17,7 @@ import streamlit as st
 
 from pages.ui import address, book, jobs, kept, notebook_file, page, pins, plans, result, slides, store
 from pages.ui.offered import taken
+from pages.ui.setting import PLUG_IN
 from pages.ui.settings import REG, is_page, name_of
 from pages.ui.text import lit
 from treedp_core.checks import InputError
@@ -95,6 +96,8 @@ def step() -> None:
     of_page = cell if cell is not None and is_page(cell.page) and not again.refused else None
     if of_page is not None and (_is_elsewhere(of_page) or any(one.is_running for one in jobs.jobs().slots.values())):
         return
+    if of_page is not None and result.is_awaited():  # it came after the page was drawn
+        st.rerun()
     unknown = f"{UNKNOWN}: {', '.join(again.refused)}" if again.refused else NOT_SHOWN
     why = unknown if of_page is None else _put(of_page, is_new=of_page.id in again.new)
     if of_page is not None and not why:
@@ -171,7 +174,8 @@ def _end() -> None:
     failed = [f"{names[id]} ({why})" for id, why in again.failed.items() if id in names]
     more = f" and {len(failed) - SAID} more" if len(failed) > SAID else ""
     said = f" Not made again, so as before: {', '.join(failed[:SAID])}{more}." if failed else ""
-    notebook_file.tell(f"{plural(again.done, 'cell')} made again.{said}")
+    more_is = f" {PLUG_IN}" if any(why.startswith(UNKNOWN) for why in again.failed.values()) else ""
+    notebook_file.tell(f"{plural(again.done, 'cell')} made again.{said}{more_is}")
 
 
 def _again() -> _Again | None:

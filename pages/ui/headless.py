@@ -40,10 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             write(out, after.cells, after.title)
     except InputError as error:
         return refused(error)
-    wrong = {id: f"{why}; give them with --data" if why == again.NO_DATA else why for id, why in failed.items()}
+    wrong = {id: f"{why}{_remedy(why)}" for id, why in failed.items()}
     wrong |= {old.id: why for old, new in zip(before.cells, after.cells, strict=True) if (why := differs(old, new))}
     for cell in before.cells:
-        say(f"{slug(cell.name)}: {wrong.get(cell.id, 'the same numbers')}")
+        same = "the same numbers" if cell.columns is not None else "made; the file has none of its numbers"
+        say(f"{slug(cell.name)}: {wrong.get(cell.id, same)}")
     said = f", {len(wrong)} not as before" if wrong else ""
     say(f"{plural(len(before.cells), 'cell')} run again{said}{f', written to {out}' if out else ''}.")
     return 1 if wrong else 0
@@ -115,6 +116,13 @@ def _wait(app: AppTest, until: float) -> None:
         raise InputError("RUN_TIME", "The notebook takes longer than an hour; run it in parts.")
     time.sleep(PAUSE)
     app.run()
+
+
+def _remedy(why: str) -> str:
+    """What to do about a cell that was not made."""
+    if why.startswith(again.UNKNOWN):
+        return "; load a plug-in with --plugin"
+    return "; give them with --data" if why == again.NO_DATA else ""
 
 
 def differs(old: Cell, new: Cell) -> str:

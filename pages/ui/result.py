@@ -165,6 +165,8 @@ def refused(slot: str, error: InputError, *, of: Hashable = None) -> Result[Any]
 
 
 _MEANWHILE: Final = "_meanwhile"
+_AWAITED: Final = "_awaited"
+"""In the session: whether a result that this run of the page showed was on its way."""
 NO_DATA: Final = "no data"
 """What results are of that depend on no data set: each stands in for any other."""
 START_ALL: Final = "_start_all"
@@ -234,7 +236,10 @@ def in_background(
         kept.last = key
         return kept.result(State.READY, slot, begin=begin)
     error = _refusal_of(slot, asked) or (job.error if job is not None and job.key == asked else None)
-    return kept.result(_state(job, asked, error), slot, error, begin, start == "button")
+    state = _state(job, asked, error)
+    if state is State.PENDING:
+        st.session_state[_AWAITED] = True
+    return kept.result(state, slot, error, begin, start == "button")
 
 
 def forget(slot: str) -> None:
@@ -300,6 +305,12 @@ def show_state(
 def begin() -> None:
     """Forget what the last run of the page said of its results."""
     st.session_state.pop(_MEANWHILE, None)
+    st.session_state.pop(_AWAITED, None)
+
+
+def is_awaited() -> bool:
+    """Whether something was on its way when this run of the page asked for it, though it may be there by now."""
+    return _AWAITED in st.session_state
 
 
 def said_meanwhile() -> str:

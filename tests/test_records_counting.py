@@ -259,6 +259,17 @@ def test_ready_codes_are_counted_on_every_level(sizes: list[int], n: int, seed: 
     assert counts.tolist() == tree.counts_of_leaves(np.array(leaves)).tolist()
 
 
+def test_a_leaf_of_more_records_than_16_bits_hold_is_counted_whole() -> None:
+    """At the beginning, where records are counted in 16 bits; and where they never have many in one leaf."""
+    rng = np.random.default_rng(5)
+    spread = rng.integers(0, 300, 400_000), rng.integers(0, 300, 400_000)
+    for many in (0, 100_000, 200_000):
+        codes = [np.concatenate([np.full(many, 7), part, np.full(many, 7)]).astype(np.int16) for part in spread]
+        expected = np.bincount(codes[0].astype(np.int64) * 300 + codes[1], minlength=90_000)
+        assert min(table_counts.FEW_LEAVES) <= 90_000
+        np.testing.assert_array_equal(count_table(codes, (300, 300))[-90_000:], expected)
+
+
 # ---- bins of a number
 
 

@@ -17,6 +17,8 @@ IntArray = NDArray[np.int64]
 CodeArray = NDArray[Any]  # any integer type
 
 CACHE_RECORDS: Final = 1 << 17
+FEW_LEAVES: Final = 1 << 16, 1 << 21  # fewer fit in the cache anyway; of more, looking for the largest takes long
+FEW_RECORDS: Final = 1 << 15
 NARROW_RECORDS: Final = 1 << 30  # as many as 32-bit counts hold whatever the codes: half the memory to scatter into
 
 
@@ -58,11 +60,30 @@ def _leaves(codes: Sequence[CodeArray], sizes: Sequence[int]) -> NDArray[np.int3
     """Count at most `NARROW_RECORDS` records by leaf, all columns of a stretch while it sits in the cache."""
     n, leaves = codes[0].size, np.zeros(math.prod(sizes), dtype=np.int32)
     keys = np.empty(min(CACHE_RECORDS, n), dtype=np.int64)
-    for start in range(0, n, CACHE_RECORDS):
+    counted = _while_few(codes, sizes, leaves) if min(FEW_LEAVES) <= leaves.size <= max(FEW_LEAVES) else 0
+    for start in range(counted, n, CACHE_RECORDS):
         block = keys[: min(CACHE_RECORDS, n - start)]
         horner(codes, sizes, start, block)
         np.add.at(leaves, block, np.int32(1))
     return leaves
+
+
+def _while_few(codes: Sequence[CodeArray], sizes: Sequence[int], leaves: NDArray[np.int32]) -> int:
+    """Count records into `leaves` as long as 16 bits hold the largest; return how many were counted.
+
+    Half the memory to scatter into is what counts where records are all over it.
+    """
+    few, most = np.zeros(leaves.size, dtype=np.uint16), np.iinfo(np.uint16).max
+    keys, done, room = np.empty(FEW_RECORDS, dtype=np.int64), 0, most
+    while done < codes[0].size and room >= FEW_RECORDS:
+        block = keys[: codes[0].size - done]
+        horner(codes, sizes, done, block)
+        np.add.at(few, block, np.uint16(1))
+        done, room = done + block.size, room - block.size
+        if room < FEW_RECORDS:
+            room = most - int(few.max())
+    leaves += few
+    return done
 
 
 def level_sums(leaves: IntArray, sizes: Sequence[int]) -> list[IntArray]:

@@ -14,6 +14,7 @@ Bounds: clipping the unbounded solution to [0, N] is optimal; the last entry is 
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,6 +36,8 @@ ErrorOf = Callable[[FloatArray, float], FloatArray]
 MAX_TRELLIS: Final = 50_000_000
 _PIECE: Final = 1 << 15
 _STEP: Final = 1 << 10
+_SELDOM: Final = 4
+"""Rounds of halving between cuts of the ranges to what is in a piece: that ends some early, and takes a round itself."""
 
 
 def consistent_cdf(cumulative: FloatArray, n_records: int, error: str | ErrorOf = "squared") -> IntArray:
@@ -116,27 +119,29 @@ def _absolute(y: FloatArray, n_records: int) -> IntArray:
     fit = np.zeros(y.size, dtype=np.int64)
     place, size = np.arange(y.size), np.array([y.size])
     low, high = np.array([0]), np.array([n_records])
+    end, rounds = size, itertools.cycle(range(_SELDOM))
     while y.size:
-        low, high = _narrowed(y, size, low, high)
+        if next(rounds) == 0:
+            low, high = _narrowed(y, end - size, low, high)
         open_ = low < high
         if not open_.all():
-            going_on = np.repeat(open_, size)
-            fit[place[~going_on]] = np.repeat(low[~open_], size[~open_])
+            going_on, closed = open_.repeat(size), ~open_
+            fit[place[~going_on]] = low[closed].repeat(size[closed])
             place, y = place[going_on], y[going_on]
             size, low, high = size[open_], low[open_], high[open_]
+            end = size.cumsum()
         if size.size:
-            middle = (low + high + 1) // 2
-            below = _prefixes_of_largest_sum(_cost_of_step(np.repeat(middle, size), y), size)
-            size = _alternating(below, size - below)
-            low, high = _alternating(low, middle), _alternating(middle - 1, high)
-            filled = size > 0
-            size, low, high = size[filled], low[filled], high[filled]
+            middle = (low + high + 1) >> 1
+            below = _prefixes_of_largest_sum(_cost_of_step(middle.repeat(size), y), size, end)
+            parts = _alternating(below, size - below)
+            filled = parts > 0
+            size, end = parts[filled], parts.cumsum()[filled]
+            low, high = _alternating(low, middle)[filled], _alternating(middle - 1, high)[filled]
     return fit
 
 
-def _narrowed(y: FloatArray, size: IntArray, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+def _narrowed(y: FloatArray, start: IntArray, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
     """Ranges of values of pieces of `y`, cut to the whole numbers around the values of each piece."""
-    start = np.cumsum(size) - size
     least, largest = np.floor(np.minimum.reduceat(y, start)), np.ceil(np.maximum.reduceat(y, start))
     return (
         np.minimum(np.maximum(least, low), high).astype(np.int64),
@@ -152,15 +157,14 @@ def _cost_of_step(value: IntArray, y: FloatArray) -> FloatArray:
     return np.maximum(step, -1.0, out=step)
 
 
-def _prefixes_of_largest_sum(values: FloatArray, size: IntArray) -> IntArray:
+def _prefixes_of_largest_sum(values: FloatArray, size: IntArray, end: IntArray) -> IntArray:
     """Length of the shortest prefix of each piece, empty or whole included, whose sum is largest."""
     sums = np.zeros(values.size + 1)
-    np.cumsum(values, out=sums[1:])
-    end = np.cumsum(size)
+    values.cumsum(out=sums[1:])
     start = end - size
     largest = np.maximum.reduceat(sums[:-1], start)
-    reached = np.flatnonzero(sums[:-1] == np.repeat(largest, size))
-    first = reached[np.searchsorted(reached, start)] - start
+    (reached,) = (sums[:-1] == largest.repeat(size)).nonzero()
+    first = reached[reached.searchsorted(start)] - start
     return np.where(sums[end] > largest, size, first)
 
 

@@ -37,7 +37,7 @@ MAX_TRELLIS: Final = 50_000_000
 _PIECE: Final = 1 << 15
 _STEP: Final = 1 << 10
 _SELDOM: Final = 4
-"""Rounds of halving between cuts of the ranges to what is in a piece: that ends some early, and takes a round itself."""
+"""Rounds of halving between cuts of ranges to what is in a piece: that ends some early, and takes a round itself."""
 
 
 def consistent_cdf(cumulative: FloatArray, n_records: int, error: str | ErrorOf = "squared") -> IntArray:

@@ -124,17 +124,20 @@ class _Search:
 
     def _descend(self, product: int, left: int, lowest: int, spent: float, chosen: tuple[int, ...]) -> None:
         """Choose the next of `left` factors, at least `lowest`, that must still multiply to `product` (or more)."""
+        bound, hull, phi = self.cost.bound, self.cost.hull, self.cost.phi
         if left == 1:
-            self._keep((*chosen, max(lowest, product)) if self.divisors is None else (*chosen, product))
+            last = max(lowest, product) if self.divisors is None else product
+            self._keep(spent + phi(last), (*chosen, last))
             return
-        bound, hull, phi, log_product = self.cost.bound, self.cost.hull, self.cost.phi, math.log(product)
+        log_product = math.log(product)
         for n in self._candidates(product, left, lowest):
             log_n = math.log(n)
             rest = spent + bound(log_product - log_n, left - 1)
             if rest + hull(log_n) >= self.room:
                 break
-            if rest + phi(n) < self.room:
-                self._descend(-(-product // n), left - 1, n, spent + phi(n), (*chosen, n))
+            own = phi(n)
+            if rest + own < self.room:
+                self._descend(-(-product // n), left - 1, n, spent + own, (*chosen, n))
 
     def _candidates(self, product: int, left: int, lowest: int) -> Iterator[int]:
         """Smallest of the remaining factors, downwards from the left-th root of their product."""
@@ -149,8 +152,8 @@ class _Search:
             if product % n == 0:
                 yield n
 
-    def _keep(self, factors: tuple[int, ...]) -> None:
-        value = self.cost.of(factors)
+    def _keep(self, phi_sum: float, factors: tuple[int, ...]) -> None:
+        value = self.cost.total(self.height, phi_sum)
         if value >= self.limit or (value, factors) in self.found:
             return
         insort(self.found, (value, factors))

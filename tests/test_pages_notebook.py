@@ -361,6 +361,19 @@ def test_a_file_opens_at_once_where_nothing_would_be_lost(monkeypatch: pytest.Mo
     assert notebook(press(app, "page_open_it")) == other
 
 
+def test_a_file_with_a_choice_of_a_plug_in_opens_without_it_and_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Seen failing: "This version does not take it" was all that was said."""
+    _, other = three_cells()
+    chosen = {"lab_mechanisms": ("twice",), "eps": 0.7}
+    choose(monkeypatch, save(Study(notebook=other, settings=chosen, version="1"), with_data=False))
+    fresh = with_popover(untouched())
+    assert notebook(fresh) == other and fresh.session_state["eps"] == 0.7
+    said = fresh.toast[0].value
+    assert "Not taken: lab_mechanisms" in said and "started with it (--plugin)" in said, said
+
+
 def test_a_file_there_is_no_room_for_is_refused_once(monkeypatch: pytest.MonkeyPatch) -> None:
     _, other = three_cells()
     choose(monkeypatch, save(Study(notebook=other, version="1"), with_data=False))

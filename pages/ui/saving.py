@@ -8,13 +8,11 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import book, kept, listed, noted, plans, store
-from pages.ui.setting import PLUG_IN, Setting
+from pages.ui.setting import Setting, where_more
 from pages.ui.settings import PRESENT, REG, SLIDE
 from treedp_core import __version__
 from treedp_core.checks import InputError
-from treedp_core.notebook import study as stored
-from treedp_core.notebook.study import WAITING, SettingValue, Study, still_asked
-from treedp_core.registry import Table
+from treedp_core.notebook.study import WAITING, SettingValue, Study, Table, still_asked
 
 UPLOADS: Final = "_upload_"
 """What the state of an uploader begins with in the session."""
@@ -43,9 +41,9 @@ def is_untouched() -> bool:
     return not (found.notebook.cells or any(kept))
 
 
-def tables_here() -> list[stored.Table]:
+def tables_here() -> list[Table]:
     """Return the data sets that this session counted from files."""
-    return [stored.Table(slot, one.data, one.ran, one.when) for slot, one in kept.named()]
+    return [Table(slot, one.data, one.ran, one.when) for slot, one in kept.named()]
 
 
 def signature(found: Study) -> str:
@@ -115,7 +113,7 @@ def _take(found: Study) -> list[tuple[str, InputError]]:
         if key in known and _fits(known[key], value):
             known[key].set(value)
         else:
-            more = f" {PLUG_IN}" if key in known and isinstance(known[key].options, Table) else ""
+            more = where_more(known[key].options) if key in known else ""
             refused.append((key, InputError("SETTING_REFUSED", f"This version does not take it.{more}")))
     return refused
 

@@ -333,6 +333,11 @@ def whole(
     return Setting(key, default, read, grid, _passes(check), drawn=Drawn(**ends))
 
 
+def where_more(options: object) -> str:
+    """Return where more options come from, to end a refusal with; nothing where they are not open for more."""
+    return f" {PLUG_IN}" if isinstance(options, Table) else ""
+
+
 def _one_of(key: str, options: Collection[str], label: str) -> Callable[[object], str]:
     """A check that refuses what is no option; where the options are open for more, it says where more come from."""
 
@@ -340,8 +345,7 @@ def _one_of(key: str, options: Collection[str], label: str) -> Callable[[object]
         try:
             return checks.one_of(label or key, value, options)
         except InputError as error:
-            more = f" {PLUG_IN}" if isinstance(options, Table) else ""
-            raise InputError(error.code, f"{error}{more}") from None
+            raise InputError(error.code, f"{error}{where_more(options)}") from None
 
     return check
 

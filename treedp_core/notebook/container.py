@@ -24,7 +24,7 @@ from treedp_core.words import megabytes
 FORMAT: Final = "TreeDP notebook"
 FORMAT_VERSION: Final = 5
 """Of the files that are written; since 2 there are plans in them, since 3 labels are lines of a text, since 4 there are
-ranges of bins and noted plans. Older ones are read."""
+ranges of bins and noted plans, since 5 columns in bins of tables that wait. Older ones are read."""
 MANIFEST: Final = "manifest.json"
 MAX_FILE: Final = 200 << 20
 MAX_TOTAL: Final = 512 << 20

@@ -1,4 +1,4 @@
-"""CSV in batches: text columns as dictionaries, strict row width, blocks of 1 MB."""
+"""CSV in batches: columns of long text as dictionaries, strict row width, blocks of 1 MB."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from treedp_core.checks import InputError
-from treedp_core.records.read import sources
+from treedp_core.records.read import short_texts, sources
 from treedp_core.records.read.file_checks import encoding_error, row_refusal
 from treedp_core.records.read.lent import hold_view, lent
 from treedp_core.records.read.sniff import Preview
@@ -24,7 +24,7 @@ FIRST_ROW = 2  # the header is row 1
 def batches(
     source: FileSource, preview: Preview, labels: Sequence[str], numeric: Sequence[str]
 ) -> Iterator[tuple[list[pa.Array], int]]:
-    """Yield (columns, bytes read so far): the chosen labels as dictionaries of text, then the numeric columns as text.
+    """Yield (columns, bytes read so far): the labels, as text or as dictionaries of text, then the numbers as text.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def _open(
 ) -> pa_csv.CSVStreamingReader:
     # columns go by position, so no name can confuse the reader
     position = {name: str(j) for j, name in enumerate(preview.columns)}
-    types: dict[str, pa.DataType] = {position[name]: pa.dictionary(pa.int32(), pa.string()) for name in labels}
+    types: dict[str, pa.DataType] = {position[name]: _text_type(preview, int(position[name])) for name in labels}
     types |= {position[name]: pa.string() for name in numeric}
 
     def refuse(row: pa_csv.InvalidRow) -> str:
@@ -89,6 +89,12 @@ def _open(
             strings_can_be_null=False,
         ),
     )
+
+
+def _text_type(preview: Preview, j: int) -> pa.DataType:
+    """Return the fastest type for labels of column j: plain text where the first rows are short."""
+    widest = max((len(row[j].encode("utf-8")) for row in preview.rows), default=0)
+    return pa.string() if widest <= short_texts.WIDEST else pa.dictionary(pa.int32(), pa.string())
 
 
 def _diagnosis(source: FileSource, preview: Preview, stream: ByteStream, refusals: list[InputError]) -> Exception:

@@ -14,6 +14,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.arrays import indices_of, is_text, text_lengths
 from treedp_core.records.read import text
+from treedp_core.records.read.short_texts import ShortTexts
 from treedp_core.words import whole
 
 
@@ -40,6 +41,7 @@ class LabelColumn:
         self._first_row = first_row
         self._codes = {label: code for code, label in enumerate(self.labels)}
         self._last: tuple[Any, bool, NDArray[np.int32]] | None = None
+        self._short = ShortTexts()
 
     def treat(self, blank: int, unknown: int) -> None:
         """Set the codes of blank cells and of labels that are not listed (listed vocabularies only)."""
@@ -53,13 +55,18 @@ class LabelColumn:
 
     def codes(self, array: pa.Array, row: int) -> NDArray[np.int32]:
         """Return the codes (n,) of the cells of a batch whose first record is `row` (0-based)."""
+        met = self._short.codes(array)
+        if met is not None:
+            return met
         encoded = self.encoded(array, row)
         dictionary, indices = encoded.dictionary, indices_of(encoded)
         missing = encoded.indices.null_count > 0
         if self._last is None or self._last[1] < missing or not self._last[0].equals(dictionary):
             self._last = dictionary, missing, self._table(dictionary, indices, row, missing)
-        codes: NDArray[np.int32] = self._last[2][indices]
-        return codes
+        codes: NDArray[np.int32] = self._last[2]
+        if not pa.types.is_dictionary(array.type):
+            self._short.learn(dictionary, codes)
+        return codes[indices]
 
     def _table(self, dictionary: pa.Array, indices: NDArray[np.int32], row: int, missing: bool) -> NDArray[np.int32]:
         """Return the code of every dictionary entry, and last, if any cell is missing, the code of a blank."""

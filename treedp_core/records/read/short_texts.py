@@ -48,7 +48,7 @@ class ShortTexts:
         return None
 
     def learn(self, texts: pa.Array, codes: NDArray[np.int32]) -> None:
-        """Remember the codes of distinct texts; a column with too many is not looked up any more."""
+        """Remember the codes (n,) of n distinct texts; a column with too many is not looked up any more."""
         short = _keys(texts) if self._room > 0 else None
         if short is None:
             return

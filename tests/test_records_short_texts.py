@@ -111,3 +111,23 @@ def test_a_file_whose_labels_grow_longer_is_counted_whole() -> None:
         "\n".join(["c,d", *(f"{x},1" for x in lines)]).encode(), ["c"], domain=domain_of_values([["2", "4"]])
     )
     assert listed.counts.tolist()[1:3] == [expected["2"], expected["4"]]
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("bad", [b"\xff", b"a\xc3", b"\xc3\x28", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80"])
+@pytest.mark.parametrize("row", [30, 150_000, 199_999])
+@pytest.mark.parametrize("others", ["a", "a label of a dictionary", "ä"])
+def test_bytes_that_are_no_text_are_refused_wherever_they_come(bad: bytes, row: int, others: str) -> None:
+    """In what is looked at first, after it, and cut off at the end of the file; among plain letters and others."""
+    lines = [others.encode()] * 200_000
+    lines[row] = bad
+    with pytest.raises(InputError) as refused:
+        count_hierarchy(b"c\n" + b"\n".join(lines), ["c"], domain=domain_taken_from_the_data())
+    assert refused.value.code == "ENCODING"
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_letters_that_are_cut_between_blocks_are_whole() -> None:
+    lines = ["ä€😀"[: 1 + v % 3] for v in range(300_000)]
+    counted = count_hierarchy("\n".join(["c", *lines]).encode(), ["c"], domain=domain_taken_from_the_data())
+    assert counted.counts.tolist() == [300_000, 100_000, 100_000, 100_000]

@@ -38,6 +38,8 @@ def batches(
         with lent(stream) as file:
             for batch in _open(file, preview, labels, numeric, refusals):
                 n_rows += batch.num_rows
+                if not stream.is_ascii:
+                    batch.validate(full=True)
                 yield list(batch.columns), min(stream.done, source.size)
     except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowCapacityError, OSError, UnicodeError):
         failed = True  # refused below, outside this block: the reader's own error quotes cells and must not be chained
@@ -87,6 +89,7 @@ def _open(
             include_columns=list(types),
             null_values=[],
             strings_can_be_null=False,
+            check_utf8=False,  # `batches` does, from the first byte on that is not ASCII
         ),
     )
 

@@ -37,10 +37,10 @@ class ShortTexts:
             return None
         place = _places(keys)
         for _ in range(_STEPS):
-            found = self._keys[place]
+            found = self._keys.take(place, mode="wrap")  # places are within the table; this asks nothing about them
             same = found == keys
             if same.all():
-                codes: NDArray[np.int32] = self._codes[place]
+                codes: NDArray[np.int32] = self._codes.take(place, mode="wrap")
                 return codes
             if not found.all():
                 return None

@@ -169,7 +169,7 @@ class ByteStream(io.RawIOBase):
         self.source = source
         self._longest_line = longest_line
         self.failure: Exception | None = None
-        self.has_quotes = False
+        self.has_quotes, self.is_ascii = False, True
         self._raw = source.open()
         packed = is_gzip(source.head(2)) if source.size else False
         if packed:
@@ -224,6 +224,7 @@ class ByteStream(io.RawIOBase):
         piece, self._pending = self._pending[:size], self._pending[size:]
         self._refuse_endless_line(piece)
         self.has_quotes = self.has_quotes or b'"' in piece
+        self.is_ascii = self.is_ascii and piece.isascii()
         return piece
 
     def _refuse_endless_line(self, piece: bytes) -> None:

@@ -30,11 +30,17 @@ def plain_numpy(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     return flat[array.offset : array.offset + len(array)]
 
 
+def text_bounds(array: pa.StringArray) -> NDArray[np.int32]:
+    """Return where each text begins in the array's bytes, and where the last one ends, (n + 1,)."""
+    if not len(array):
+        return np.zeros(1, dtype=np.int32)
+    return np.frombuffer(array.buffers()[1], dtype=np.int32)[array.offset : array.offset + len(array) + 1]
+
+
 def text_lengths(array: pa.Array) -> NDArray[Any]:
     """Return the length in bytes of each text of a plain text array, (n,); 0 for a missing one."""
     if array.type == pa.string() and not array.null_count:  # Arrow's first function loads tens of megabytes
-        offsets = np.frombuffer(array.buffers()[1], dtype=np.int32) if len(array) else np.zeros(1, dtype=np.int32)
-        return np.diff(offsets[array.offset : array.offset + len(array) + 1])
+        return np.diff(text_bounds(array))
     if array.type == pa.string_view():
         array = array.cast(pa.large_string())
     return plain_numpy(pc.binary_length(array).fill_null(0))

@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from treedp_core.records.arrays import text_bounds
+
 WIDEST: Final = 7  # bytes of a text, so that its length has the eighth byte for itself
 _BITS: Final = 13  # places of the table, as a power of two: what a core keeps close at hand
 _MOST: Final = 1 << (_BITS - 2)  # texts in it: at a quarter of its places hardly two meet
@@ -72,7 +74,7 @@ def _keys(array: pa.Array) -> KeyArray | None:
     """Return the number of each text, (n,): its bytes, and below them its length plus one; None if one is long."""
     if array.type != pa.string() or array.null_count or not len(array):
         return None
-    starts = np.frombuffer(array.buffers()[1], dtype=np.int32)[array.offset : array.offset + len(array) + 1]
+    starts = text_bounds(array)
     first, last = int(starts[0]), int(starts[-1])
     lengths = np.diff(starts)
     widest = int(lengths.max())

@@ -88,7 +88,7 @@ def test_starts_streamlit_with_safe_defaults(started: list[Any], monkeypatch: py
     port = free_port()
     cli.main(["--port", str(port)])
     ((command, env),) = started
-    assert command[1:] == ["-m", "streamlit", "run", str(ROOT / "app.py"), f"--server.port={port}"]
+    assert command[1:] == ["-P", "-m", "streamlit", "run", str(ROOT / "app.py"), f"--server.port={port}"]
     assert env.items() >= cli.DEFAULTS.items()
     assert env["STREAMLIT_SERVER_ADDRESS"] == "127.0.0.1"
     assert "TREEDP_FILE" not in env

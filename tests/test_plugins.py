@@ -68,7 +68,7 @@ def test_the_command_hands_over_the_plugins_that_it_was_given_and_no_others(
     assert cli.environment({}, plugins=["a", "b.c"])[cli.PLUGINS_VARIABLE] == "a,b.c"
     assert cli.PLUGINS_VARIABLE not in cli.environment({cli.PLUGINS_VARIABLE: "left_over"})
     became: list[Any] = []
-    monkeypatch.setattr(cli, "_become", lambda command, env: became.append((command, env)) or 0)
+    monkeypatch.setattr(cli, "_become", lambda command, env, *_: became.append((command, env)) or 0)
     assert cli.main(["--plugin", "nothing_of_the_kind"]) == 2 and not became
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and "nothing_of_the_kind" in error

@@ -468,14 +468,14 @@ def test_the_command_becomes_what_runs_the_file(
     monkeypatch: pytest.MonkeyPatch, script: Callable[..., str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     became: list[Any] = []
-    monkeypatch.setattr(cli, "_become", lambda command, env: became.append((command, env)) or 0)
+    monkeypatch.setattr(cli, "_become", lambda command, env, *_: became.append((command, env)) or 0)
     monkeypatch.setenv(cli.PUBLIC_VARIABLE, "1")  # what runs without a browser serves nobody
     path = script(SCRIPT)
     assert cli.main(["run", path, "--plugin", "mine", "--executor", "threads:2"]) == 0
     (command, env) = became[0]
-    assert command[1:4] == ["-m", "treedp_core.notebook.headless", path]
+    assert command[1:5] == ["-P", "-m", "treedp_core.notebook.headless", path]
     assert env[cli.PLUGINS_VARIABLE] == "mine" and env["OMP_NUM_THREADS"] and cli.PUBLIC_VARIABLE not in env
-    assert cli.main(["run", "--data", "nothing.json", path]) == 0 and became.pop()[0][1:3] == command[1:3]
+    assert cli.main(["run", "--data", "nothing.json", path]) == 0 and became.pop()[0][1:4] == command[1:4]
     assert headless.main([path, "--data", path]) == 2
     capsys.readouterr()
     assert cli.main(["run", "nothing.treedp"]) == 2

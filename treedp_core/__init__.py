@@ -4,6 +4,18 @@ Records become counts on a tree; a mechanism releases noisy counts; post-process
 compares them with the truth; a figure shows the error. The names here are what a notebook needs.
 """
 
+import os
+import sys
+
+# `python -m treedp_core` has the current folder in front, and what lies there would be imported in place of a library.
+if (
+    sys.argv[:1] == ["-m"]
+    and "treedp_core" in sys.orig_argv
+    and not sys.flags.safe_path
+    and sys.path[0] != os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # a checkout: ours
+):
+    del sys.path[0]
+
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, SmallestEpsilon, draw_once, grid, prepare, run, smallest_epsilon, sweep
 from treedp_core.postprocess import apply

@@ -8,9 +8,10 @@ import secrets
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Final
 
 from treedp_core import __version__, checks
 from treedp_core.checks import InputError, echo
@@ -40,6 +41,8 @@ DEFAULTS = {
     "STREAMLIT_SERVER_SHOW_EMAIL_PROMPT": "false",
     "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false",
 }
+PATHS: Final = ("STREAMLIT_SERVER_SSL_CERT_FILE", "STREAMLIT_SERVER_SSL_KEY_FILE", "TREEDP_CHROMIUM")
+"""Variables that name a file, perhaps beside the current folder, which the server leaves."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,8 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Status 2, with one sentence on standard error, when the file, the port or a plug-in cannot be used.
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
-    if words[:1] == ["run"]:
-        return _run(words[1:])
+    if words and words[0] in SUBCOMMANDS:
+        return SUBCOMMANDS[words[0]](words[1:])
     given = _parser().parse_args(words)
     try:
         env = environment(
@@ -58,7 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )  # fmt: skip
         load_plugins(env)
         port = usable_port(given.port, env)
-        return _become([sys.executable, "-m", "streamlit", "run", str(app_path()), f"--server.port={port}"], env)
+        app = app_path()
+        # Streamlit takes settings and secrets from the folder it is started in: in a folder of downloads, a stranger's
+        return _become(_program("streamlit", "run", str(app), f"--server.port={port}"), env, app.parent)
     except InputError as error:
         print(f"treedp: {error}", file=sys.stderr)
         return 2
@@ -85,10 +90,19 @@ def _run(words: Sequence[str]) -> int:
         if is_notebook:
             env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(app_path().parent), env.get("PYTHONPATH", ""))))
         module = "pages.ui.headless" if is_notebook else "treedp_core.notebook.headless"
-        return _become([sys.executable, "-m", module, *words, "--made-by", __version__], env)
+        return _become(_program(module, *words, "--made-by", __version__), env)
     except InputError as error:
         print(f"treedp: {error}", file=sys.stderr)
         return 2
+
+
+SUBCOMMANDS: Final[Mapping[str, Callable[[Sequence[str]], int]]] = {"run": _run}
+"""What does not start the app: the words behind it -> exit status."""
+
+
+def _program(module: str, *words: str) -> list[str]:
+    """Words that start a module as a program, which looks for no module in the current folder."""
+    return [sys.executable, "-P", "-m", module, *words]
 
 
 def environment(
@@ -128,7 +142,7 @@ def environment(
             raise InputError(
                 "PUBLIC_FILE", f"A public app opens no file and saves none; leave the file out, or {PUBLIC_VARIABLE}."
             )
-    env = DEFAULTS | (_for_a_class(base) if classroom else {}) | dict(base)
+    env = DEFAULTS | (_for_a_class(base) if classroom else {}) | _away_from_here(base)
     for name in (FILE_VARIABLE, KEY_VARIABLE, NOTEBOOK_VARIABLE, SAVE_VARIABLE, PLUGINS_VARIABLE, CLASS_VARIABLE):
         env.pop(name, None)
     network = network or classroom
@@ -150,6 +164,15 @@ def environment(
         env[PLUGINS_VARIABLE] = ",".join(plugins)
     if file is not None or save is not None:
         env[KEY_VARIABLE] = secrets.token_urlsafe(24)
+    return env
+
+
+def _away_from_here(base: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment with which a process, and all that it starts, takes no module from the current folder."""
+    env = dict(base) | {name: os.path.abspath(base[name]) for name in PATHS if base.get(name)} | {"PYTHONSAFEPATH": "1"}
+    if "PYTHONPATH" in base:  # an empty entry, often left by mistake, is the current folder
+        named = filter(None, base["PYTHONPATH"].split(os.pathsep))
+        env["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, named))
     return env
 
 
@@ -304,9 +327,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _become(command: Sequence[str], env: Mapping[str, str]) -> int:
-    """Replace this process by the server, so that it starts with `env` and receives Ctrl+C itself."""
+def _become(command: Sequence[str], env: Mapping[str, str], folder: Path | None = None) -> int:
+    """Replace this process by another program, in a folder, so that it starts with `env` and receives Ctrl+C itself."""
     sys.stdout.flush()
     if os.name == "nt":  # Windows has no exec that keeps the console
-        return subprocess.call(command, env=env)
+        return subprocess.call(command, env=env, cwd=folder)
+    if folder is not None:
+        os.chdir(folder)
     os.execve(command[0], list(command), dict(env))

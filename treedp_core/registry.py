@@ -29,6 +29,8 @@ TABLES: Final = {
 """Kinds of entries that others may add, and where their tables are; ``treedp.<kind>`` is a group of entry points."""
 MINE: Final = "own code"
 """The author of what was not loaded as a plug-in."""
+TO_INSTALL: Final = "install it first (pip install FOLDER), as none is taken from the current folder"
+"""What is said of a package that the command line names and Python does not find."""
 _LOADING: ContextVar[str] = ContextVar("_LOADING", default=MINE)
 _LOADED: dict[str, tuple[str, ...]] = {}
 
@@ -351,7 +353,7 @@ def _added(package: str, tables: Mapping[str, Table[Any]], before: Mapping[str, 
                     _take(entries, point.load())
     except ModuleNotFoundError as error:
         if error.name and f"{package}.".startswith(f"{error.name}."):
-            raise InputError("PLUGIN_MISSING", f"There is no package {echo(package)} to load.") from None
+            raise InputError("PLUGIN_MISSING", f"There is no package {echo(package)} to load; {TO_INSTALL}.") from None
         raise _failed(package, error) from None
     except Exception as error:
         raise _failed(package, error) from None

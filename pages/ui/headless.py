@@ -9,6 +9,7 @@ import logging
 import os
 import time
 from collections.abc import Sequence
+from contextlib import chdir
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,7 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         load_plugins(os.environ)
         out = None if given.out is None else new_folder(given.out)
-        before, after, failed = run_again(Path(given.file), list(map(Path, given.data)))
+        file, data = Path(given.file).absolute(), [Path(one).absolute() for one in given.data]
+        with chdir(app_path().parent):  # Streamlit takes settings and secrets from the current folder
+            before, after, failed = run_again(file, data)
         if out is not None and after.cells:
             write(out, after.cells, after.title)
     except InputError as error:
@@ -61,7 +64,7 @@ def run_again(path: Path, files: Sequence[Path] = ()) -> tuple[Notebook, Noteboo
         ``NOTEBOOK_REFUSED`` with the sentence that the app would show; ``RUN_TIME`` when it takes too long; those of
         `regiven.tables_of`.
     """
-    os.environ[NOTEBOOK_VARIABLE] = str(path.absolute())
+    os.environ[NOTEBOOK_VARIABLE] = str(path)
     until = time.monotonic() + SECONDS
     app = AppTest.from_file(str(app_path()), default_timeout=SECONDS).run()
     while app.session_state[disk.STATE].opens:

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.registry import load_plugin
+from treedp_core.registry import TO_INSTALL, load_plugin
 
 EXECUTORS: Final = (
     "threads:N, processes:N, dask://HOST:PORT, or PACKAGE.MODULE:NAME of an executor of concurrent.futures"
@@ -88,8 +88,10 @@ def _made(name: str, plugins: Sequence[str], until_used: ExitStack) -> Executor:
         make: Callable[[], object] = resolve_name(name)
         executor = make()
     except Exception as error:
+        remedy = f"; {TO_INSTALL}" if isinstance(error, ModuleNotFoundError) else ""
         raise InputError(
-            "EXECUTOR_UNKNOWN", f"Expected an executor as {EXECUTORS}; {echo(name)} gave {type(error).__name__}."
+            "EXECUTOR_UNKNOWN",
+            f"Expected an executor as {EXECUTORS}; {echo(name)} gave {type(error).__name__}{remedy}.",
         ) from None
     if not isinstance(executor, Executor):
         raise InputError("EXECUTOR_UNKNOWN", f"{echo(name)} is no executor of concurrent.futures.")

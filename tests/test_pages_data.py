@@ -389,6 +389,6 @@ def test_the_answer_says_how_many_leaves_the_noise_hides() -> None:
     p = math.exp(-1 / 12)
     assert 2 * p**37 / (1 + p) <= 1 / 20 < 2 * p**36 / (1 + p)
     told = words(open_page("data", level="Basic", sample="small_town")).replace("\u202f", " ")
-    assert "1 000 records on 64 leaves; at ε = 1 the 95 % margin of a leaf is 36 records, and 90.6 % of" in told
+    assert "1 000 records on 64 leaves; at ε = 1 the 95 % margin of a leaf is 36 records, and 58 leaves" in told
     large = dataset(Tree.from_branching_factors((2,)), [700, 800])
     assert "records, and every leaf is larger than that." in words(open_page("data", large, level="Basic"))

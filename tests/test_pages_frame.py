@@ -559,7 +559,8 @@ def test_the_first_page_says_the_margin_of_its_level() -> None:
 def test_the_first_page_says_how_wrong_a_count_can_be(epsilon: str, margin: int) -> None:
     """Two noisy levels at half of epsilon each: b = 4 / epsilon, and the margin falls as one over epsilon."""
     app = open_page("start", eps=epsilon, level="Basic")
-    assert f"At ε = {epsilon} each count is right within ± {margin}, nineteen times in twenty" in words(app)
+    assert f"At ε = {epsilon}, Town is exact (its total is public) and the other six counts" in words(app)
+    assert f"are right within ± {margin}, each by itself" in words(app)
 
 
 def test_the_sum_that_fails_agrees_once_made_consistent() -> None:

@@ -317,7 +317,7 @@ def test_the_smallest_epsilon_is_labelled_where_it_depends_on_the_counts(metric:
 
 
 def test_plus_minus_is_always_a_95_percent_interval() -> None:
-    """Only `plus_minus` and `margin` write it, but for Start's "nineteen times in twenty" and the factor 1 ± α.
+    """Only `plus_minus` and `margin` write it, but for the factor 1 ± α.
 
     A band may say how many standard deviations make it: the computed quantile.
     """
@@ -329,10 +329,7 @@ def test_plus_minus_is_always_a_95_percent_interval() -> None:
         for line in file.read_text(encoding="utf-8").splitlines()
         if re.search(r"±\s*\{", line)
     }
-    allowed = (
-        "treedp_core/words.py", 'pages/views/start/parts.py: f"will be shown within **± ',
-        'pages/views/start/parts.py: said = f"At ε = ',
-    )  # fmt: skip
+    allowed = ("treedp_core/words.py",)
     factor = re.compile(r"pages/views/multiplicative/meaning\.py: .*1 ± \{short\(chosen\.alpha\)\}")
     said = ("± {margin(", "± {short(Z95)} standard deviations", "± {short(Z95)} σ")
     written = {line for line in written if not any(one in line for one in said) and not factor.match(line)}

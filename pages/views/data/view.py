@@ -22,8 +22,8 @@ from pages.views.data.tree import show_strips, show_tree
 from pages.views.data.who import ask, is_asked, who
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset
-from treedp_core.studies.data import hidden_leaves
-from treedp_core.words import percent, plural, setting_text, short
+from treedp_core.studies.data import Hidden, hidden_leaves
+from treedp_core.words import margin, percent, plural, setting_text
 
 
 def show() -> Told:
@@ -48,12 +48,22 @@ def show() -> Told:
 def _answer(data: Dataset) -> str:
     """What the noise of a leaf is beside the counts of the leaves."""
     settings = experiment()
-    margin, share = hidden_leaves(data, settings)
-    hidden = f"{percent(share)} of the leaves are not larger than that" if share else "every leaf is larger than that"
+    found = hidden_leaves(data, settings)
     return (
         f"{plural(data.total, 'record')} on {plural(data.tree.n_leaves, 'leaf', 'leaves')}; at ε = "
-        f"{setting_text(settings.epsilon)} the 95 % margin of a leaf is {short(margin)} records, and {hidden}."
+        f"{setting_text(settings.epsilon)} the 95 % margin of a leaf is {margin(found.margin)} records, and "
+        f"{_hidden(found)}."
     )
+
+
+def _hidden(found: Hidden) -> str:
+    """How many leaves are not larger than the margin; "every" and "no" only where that is so."""
+    if found.number == 0:
+        return "every leaf is larger than that"
+    if found.number == found.of:
+        return "no leaf is larger than that"
+    are = "is" if found.number == 1 else "are"
+    return f"{plural(found.number, 'leaf', 'leaves')} ({percent(found.number / found.of)}) {are} not larger than that"
 
 
 def _more(data: Dataset, asked: bool) -> None:

@@ -18,6 +18,7 @@ from pages.ui.sidebar import PRIVACY_NOTE
 from pages.ui.strip import strip
 from pages.ui.text import lit, prose, small_print
 from pages.views.start import settings as s
+from pages.views.start.words import answer
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.figures.small_tree import small_tree
 from treedp_core.figures.style import AFTER, BEFORE
@@ -39,7 +40,7 @@ from treedp_core.studies.sweep.first_page import (
 )
 from treedp_core.studies.sweep.lines import computed
 from treedp_core.studies.sweep.tables import line_table
-from treedp_core.words import plural, setting_text, short
+from treedp_core.words import margin, plural, setting_text
 
 QUESTIONS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
     ("New to this? A lesson", "lesson", {}),
@@ -76,6 +77,7 @@ def show() -> Told:
 def _tree(settings: Experiment, drawn: TownDraw) -> None:
     """Show the seven counts, as drawn or made consistent."""
     noisy = s.SHOWN.value == "noisy"
+    said = answer(settings, drawn, noisy=noisy)
     again = given(drawn, town_draw, settings).named("drawn")
     released = again.get("noisy" if noisy else "consistent")
     figure(
@@ -84,32 +86,18 @@ def _tree(settings: Experiment, drawn: TownDraw) -> None:
             TOWN,
             again.get("counts"),
             released,
-            again.get("margin"),
+            again.get("noisy_margin" if noisy else "consistent_margin"),
             TOWN_NAMES,
             colour=BEFORE if noisy else AFTER,
         ),
         key="start_tree",
-        alt=_answer(settings, drawn),
-        answer=_answer(settings, drawn),
+        alt=said,
+        answer=said,
         caption="Seven made-up counts: true in grey, released in colour (one simulated release, discrete Laplace "
-        "noise, equal shares of ε for the levels). Bars: the 95 % margin of the noise (formula).",
+        "noise, equal shares of ε for the levels). Bars: the 95 % margin of each count by itself, with noise or after "
+        "least squares, as shown (formula).",
         ran=call(town_table, settings),
         simulated=True,
-    )
-
-
-def _answer(settings: Experiment, drawn: TownDraw) -> str:
-    """What the noise did to the sum at the top."""
-    margin = short(float(drawn.margin[-1]))
-    said = f"At ε = {setting_text(settings.epsilon)} each count is right within ± {margin}, nineteen times in twenty; "
-    noisy = s.SHOWN.value == "noisy"
-    top, west, east = (drawn.noisy if noisy else drawn.consistent)[:3].tolist()
-    agree = short(west + east) == short(top)
-    sums = f"West and East add to {short(west + east)}"
-    return said + (
-        f"{sums}, {'as they should' if agree else f'not to {short(top)}'}."
-        if noisy
-        else f"made consistent, {sums}, and so does every sum."
     )
 
 
@@ -142,8 +130,8 @@ def _sentence(data: Dataset, settings: Experiment) -> None:
     level = data.labels.level_names[example_level(data.tree)]
     prose(
         f"At ε = {setting_text(settings.epsilon)}, a count of {EXAMPLE_COUNT} records on the level {lit(level, 40)} "
-        f"will be shown within **± {short(example_margin(data.tree, settings))}** nineteen times in twenty (formula: "
-        "discrete Laplace noise, equal shares of the budget)."
+        f"will be shown within **± {margin(example_margin(data.tree, settings))}** nineteen times in twenty or more "
+        "(formula: discrete Laplace noise, equal shares of the budget)."
     )
 
 
@@ -158,7 +146,7 @@ def _curves(data: Dataset, settings: Experiment) -> None:
         call(line_figure, question, again, source.get("labels.level_names"), settings.epsilon),
         key="start_curves",
         alt="Root mean square error against epsilon for four noise laws: it falls as one over epsilon; at epsilon "
-        f"{setting_text(settings.epsilon)} a count is within {short(example_margin(data.tree, settings))} records 19 "
+        f"{setting_text(settings.epsilon)} a count is within {margin(example_margin(data.tree, settings))} records 19 "
         "times in 20.",
         caption="Lines are formulas (no simulation): root mean square error over all "
         f"{plural(data.tree.n_nodes, 'node')}, budget shared equally by the levels, no post-processing; δ = "

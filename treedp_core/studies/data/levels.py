@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -23,14 +23,35 @@ def level_table(data: Dataset) -> dict[str, list[Cell]]:
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def hidden_leaves(data: Dataset, settings: Experiment) -> tuple[float, float]:
-    """Return the 95 % margin of a leaf's noise (records), and the share of leaves that are not larger.
+class Hidden(NamedTuple):
+    """How many of the leaves are lost in the noise.
 
-    The noise is that of the settings with equal shares; a leaf that is published exactly has the margin 0.
+    Parameters
+    ----------
+    margin : float
+        95 % margin of a leaf's noise, in records.
+    number : int
+        Leaves whose count is not larger than that.
+    of : int
+        All leaves, those that end above the last level among them.
     """
-    law = prepare(settings, data.tree).noise.laws[-1]
-    margin = 0.0 if law is None else law.margin(CONFIDENCE)
-    return margin, float(np.mean(data.counts[data.tree.level(data.tree.height)] <= margin))
+
+    margin: float
+    number: int
+    of: int
+
+
+def hidden_leaves(data: Dataset, settings: Experiment) -> Hidden:
+    """Return how many leaves are hidden in the noise of settings with equal shares, which are as noisy on each level.
+
+    Raises
+    ------
+    InputError
+        As `prepare`.
+    """
+    laws, leaves = prepare(settings, data.tree).noise.laws, data.tree.is_leaf
+    margin = max(law.margin(CONFIDENCE) for law in laws if law is not None)
+    return Hidden(margin, int(np.count_nonzero(data.counts[leaves] <= margin)), data.tree.n_leaves)
 
 
 def _level(data: Dataset, level: int) -> dict[str, Cell]:

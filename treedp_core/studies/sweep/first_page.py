@@ -7,8 +7,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from treedp_core.experiment import EPSILON_GRID, Experiment, draw_once, prepare
+from treedp_core.experiment import EPSILON_GRID, Experiment, Pipeline, draw_once, prepare
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.noise import DiscreteLaplace
+from treedp_core.noise.weighted_sum import margin_of_sum
 from treedp_core.privacy.origin import of_truth
 from treedp_core.studies.sweep.lines import Question
 from treedp_core.studies.sweep.series import EPSILON, chosen
@@ -33,14 +35,15 @@ class TownDraw(NamedTuple):
         The counts with noise.
     consistent : (7,)
         What least squares makes of them: every sum agrees.
-    margin : (7,)
-        Half width of the interval that holds the noise 19 times in 20, in records; 0 for a count that is exact.
+    noisy_margin, consistent_margin : (7,)
+        Half widths, in records, within which each count by itself is right at least 19 times in 20; 0 for an exact one.
     """
 
     counts: IntArray
     noisy: FloatArray
     consistent: FloatArray
-    margin: FloatArray
+    noisy_margin: FloatArray
+    consistent_margin: FloatArray
 
 
 def town_draw(settings: Experiment) -> TownDraw:
@@ -48,8 +51,9 @@ def town_draw(settings: Experiment) -> TownDraw:
 
     `settings` gives epsilon, relation, contributions and seed.
 
-    >>> town_draw(Experiment(epsilon=1.0)).margin.tolist()
-    [0.0, 12.0, 12.0, 12.0, 12.0, 12.0, 12.0]
+    >>> drawn = town_draw(Experiment(epsilon=1.0))
+    >>> drawn.noisy_margin.tolist(), drawn.consistent_margin.tolist()
+    ([0.0, 12.0, 12.0, 12.0, 12.0, 12.0, 12.0], [0.0, 6.5, 6.5, 8.75, 8.75, 8.75, 8.75])
     """
     plain = Experiment(
         epsilon=settings.epsilon, relation=settings.relation, contributions=settings.contributions, seed=settings.seed,
@@ -57,15 +61,22 @@ def town_draw(settings: Experiment) -> TownDraw:
     )  # fmt: skip
     counts = TOWN.counts_of_leaves(np.array(TOWN_LEAVES))
     noisy, consistent = draw_once(plain, TOWN, counts)
-    laws = prepare(plain, TOWN).noise.laws
-    margins = [0.0 if law is None else law.margin(CONFIDENCE) for law in laws]
-    return TownDraw(counts, noisy.estimate, consistent.estimate, np.repeat(margins, TOWN.level_sizes))
+    return TownDraw(counts, noisy.estimate, consistent.estimate, *_margins(prepare(plain, TOWN)))
+
+
+def _margins(pipeline: Pipeline) -> tuple[FloatArray, FloatArray]:
+    """Margins of the counts with noise, and after least squares: weights of the noises, then their exact sum."""
+    laws = pipeline.noise.laws
+    noisy = np.repeat([0.0 if law is None else law.margin(CONFIDENCE) for law in laws], TOWN.level_sizes)
+    (law,) = {law for law in laws if isinstance(law, DiscreteLaplace)}  # equal shares: one law for all levels
+    weights = np.where((pipeline.noise.variance > 0)[:, None], pipeline.postprocessing[0](np.eye(TOWN.n_nodes)), 0.0)
+    return noisy, np.array([margin_of_sum(law.inverse_scale, tuple(one), CONFIDENCE) for one in weights.T.tolist()])
 
 
 def town_table(settings: Experiment) -> dict[str, list[float] | list[str]]:
-    """Return a release of the seven counts as a table: node, true, with noise, consistent, 95 % margin (records)."""
+    """Return a release of the seven counts as a table: each count, and its 95 % margin in records."""
     drawn = town_draw(settings)
-    columns = (of_truth("true"), "with noise", "consistent", "95 % margin")
+    columns = (of_truth("true"), "with noise", "consistent", "95 % margin with noise", "95 % margin consistent")
     return {
         "node": list(TOWN_NAMES), **{name: array.tolist() for name, array in zip(columns, drawn, strict=True)}
     }  # fmt: skip

@@ -22,10 +22,10 @@ Line = tuple[str, str, float | None, float | None, str]
 
 def rows(quick: bool) -> Iterator[Line]:
     """The rows, as they are measured."""
-    worst = max(stability(UNIT, 1, *one, "discrete_laplace").threshold / laplace(*one) for one in GRID)
+    worst = max(stability(UNIT, range(1), *one, "discrete_laplace").threshold / laplace(*one) for one in GRID)
     yield "14", "threshold, Laplace, leaves / published, for whole numbers", worst, 1.0, f"worst of {len(GRID)}"
     for levels in (1, 4, 16):
-        found = [(stability(UNIT, levels, *one, "discrete_gaussian"), *gaussian(*one, levels)) for one in GRID]
+        found = [(stability(UNIT, range(levels), *one, "discrete_gaussian"), *gaussian(*one, levels)) for one in GRID]
         about = f"Gaussian, {levels} levels / continuous, δ in halves"
         noise = max(made.law.variance**0.5 / sigma for made, sigma, _ in found)
         yield "14", f"noise, {about}", noise, 1.01, f"worst of {len(GRID)}"
@@ -62,7 +62,7 @@ def on_zipf(trials: int) -> Iterator[Line]:
     while levels[0].size > 1:
         levels.insert(0, levels[0].reshape(-1, 2).sum(axis=1))
     counts = np.concatenate(levels)
-    made = stability(UNIT, len(levels), 1.0, 1e-6, "discrete_gaussian")
+    made = stability(UNIT, range(len(levels)), 1.0, 1e-6, "discrete_gaussian")
     sigma, threshold = gaussian(1.0, 1e-6, len(levels))
     ours = theirs = false = 0.0
     for _ in range(trials):
@@ -78,7 +78,7 @@ def on_zipf(trials: int) -> Iterator[Line]:
 def cost(n: int) -> Line:
     """Time and memory of one release of n leaves."""
     counts, rng = np.random.default_rng(1).poisson(3.0, n), np.random.default_rng(2)
-    made = stability(UNIT, 1, 1.0, 1e-6, "discrete_laplace")
+    made = stability(UNIT, range(1), 1.0, 1e-6, "discrete_laplace")
     taken = seconds(lambda: made.release(counts, rng))
     tracemalloc.start()
     made.release(counts, rng)

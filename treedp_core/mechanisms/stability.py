@@ -8,6 +8,7 @@ Source: Korolova, Kenthapadi, Mishra and Ntoulas (2009), here for whole-number n
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -16,7 +17,7 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.noise import DiscreteGaussian, DiscreteLaplace
+from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Law
 from treedp_core.noise.law import IntegerLaw
 from treedp_core.privacy import Accounting, Guarantee, NeighbouringRelation, Precision, ProtectedUnit, Spread
 from treedp_core.privacy.accounting import largest_total
@@ -28,6 +29,8 @@ LAWS: Final = ("discrete_laplace", "discrete_gaussian")
 COMPOSED: Final = 64
 """Levels up to which the noise is the smallest by numerical accounting, above by the formula."""
 POINTS: Final = 600
+_LITTLE: Final = 2.0**-10
+"""Part of epsilon that new nodes may lose beside Gaussian noise."""
 _BELOW: Final = 1.0 - 1e-9
 
 
@@ -51,7 +54,9 @@ class Stability:
     def release(self, counts: AnyArray, rng: np.random.Generator) -> IntArray:
         """Return what is told of true counts (n_nodes,), and 0 where nothing is; a simulation unless `rng` is safe.
 
-        >>> made = stability(ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE), 1, 1.0, 1e-6, "discrete_laplace")
+        >>> made = stability(
+        ...     ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE), range(1), 1.0, 1e-6, "discrete_laplace"
+        ... )
         >>> made.threshold, made.release(np.array([0, 1, 500]), np.random.default_rng(1)).tolist()
         (15, [0, 0, 501])
         """
@@ -62,7 +67,9 @@ class Stability:
     def told(self, counts: AnyArray) -> FloatArray:
         """Return the probability that each of true counts is told, shape of `counts`.
 
-        >>> made = stability(ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE), 1, 1.0, 1e-6, "discrete_laplace")
+        >>> made = stability(
+        ...     ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE), range(1), 1.0, 1e-6, "discrete_laplace"
+        ... )
         >>> made.told(np.array([0, 15, 30])).round(3).tolist()
         [0.0, 0.731, 1.0]
         """
@@ -72,7 +79,9 @@ class Stability:
     def error(self, counts: AnyArray, alpha: float = 0.0) -> FloatArray:
         """Return the exact alpha-RMSE of true counts, in records, shape of `counts`: beyond alpha times the count.
 
-        >>> made = stability(ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE), 1, 1.0, 1e-6, "discrete_laplace")
+        >>> made = stability(
+        ...     ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE), range(1), 1.0, 1e-6, "discrete_laplace"
+        ... )
         >>> made.error(np.array([0, 1, 500])).round(3).tolist()
         [0.0, 1.0, 1.357]
         """
@@ -100,14 +109,15 @@ class Stability:
         return float(self.error(np.unique(np.linspace(1, far, min(far, POINTS)).round()), alpha).max())
 
 
-def stability(unit: ProtectedUnit, n_levels: int, epsilon: float, delta: float, law: str) -> Stability:
+def stability(unit: ProtectedUnit, levels: range, epsilon: float, delta: float, law: str) -> Stability:
     """Return the noise and the threshold of a tree's levels at equal budgets; a public root has neither.
 
     Parameters
     ----------
     unit : ProtectedUnit
-    n_levels : int
-        Those that are told of: one for leaves alone, whose sums are then the other levels.
+    levels : range
+        Levels of the tree that are told of, the root's is 0: the last one for leaves alone, whose sums are then the
+        other levels.
     epsilon, delta : float
         The promise of all levels together; half of delta is for Gaussian noise.
     law : str
@@ -120,38 +130,82 @@ def stability(unit: ProtectedUnit, n_levels: int, epsilon: float, delta: float, 
 
     Notes
     -----
-    One unit that comes adds at most m to the counts of a level, in at most m nodes where nothing was; each of them is
-    told with a probability of at most P(Z >= threshold - m), which is kept to delta / (levels m). One that is replaced,
-    or whose unknown columns change, also leaves nodes, which counts as much again. But for that, the two outputs differ
-    by the noise only.
+    Let D and D' differ in one unit's records, and call a node *left* where only D has records, *new* where only D' has.
+    Let E: a left node is told; q = P(E) under D. Outside E, all that is told of D is of common nodes. There the two
+    differ by the noise only, while each new node is untold under D' with a probability of P(Z < t - c), c its count:
+
+        P(D in S) <= q + P(D in S, not E), and for what is told of common nodes alone
+        P(D' in S) >= P(common' in S) prod over new nodes of P(Z < t - c).
+
+    Laplace noise of scale b: common nodes that change by x lose x / b, and a new node loses -log P(Z < t - c), which
+    the threshold keeps to c / b, its own change over b. So the total is at most the L1 change of all told levels over
+    b: m times the levels where records come or go, 2 m times the levels where they are replaced, 2 m times the
+    *unknown* ones where unknown columns change (`ProtectedUnit.charge`). Hence delta = q, the same for all relations:
+    whether records go or move, m of them leave each level. Where they leave is the worst at one node, or at m: as
+    -log P(Z < t - c) is convex in c, no split between is worse; at a root that is told it is one node.
+    Both are attained, so that a lower threshold breaks the promise.
+
+    Gaussian noise: new nodes lose -log(1 - q) in all, so it is made for epsilon + log(1 - q) and for delta - q.
+
+    >>> unit = ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN)  # a known root, and leaves
+    >>> made = stability(unit, range(2), 1.0, 1e-3, "discrete_laplace")
+    >>> made.law, made.threshold
+    (DiscreteLaplace(inverse_scale=0.5), 16)
     """
-    n, slack = checks.integer("n_levels", n_levels, low=1, high=checks.MAX_NODES), checks.delta(delta)
-    if slack == 0:
+    told = range(max(levels.start, int(unit.total_is_public)), levels.stop)
+    checks.integer("levels", len(told), low=1, high=checks.MAX_NODES)
+    whole = checks.delta(delta)
+    if whole == 0:
         raise InputError(
             "DELTA_REQUIRED",
             "A stability histogram needs delta > 0: a count that was 0 may be told; choose delta, for example 1e-6.",
         )
-    loss, m = checks.epsilon(epsilon), unit.contributions
-    one_sided = 1 if unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE else 2
+    loss, way = checks.epsilon(epsilon), None
     if checks.one_of("law", law, LAWS) == "discrete_laplace":
-        noise: IntegerLaw = DiscreteLaplace(quotient_below(loss, one_sided * m * n))
-        left = slack
+        noise: IntegerLaw = DiscreteLaplace(quotient_below(loss, _charged(unit, told) * unit.contributions))
+        rare = whole
     else:
-        left = slack / 2
-        noise = _gaussian(unit, n, loss, left, one_sided)
-    rare = left * _BELOW / (n * m * one_sided)
-    above = int(noise.reach(2.0 * rare)) + 1
-    way = None if law == "discrete_laplace" else Accounting.NUMERICAL if n <= COMPOSED else Accounting.FORMULA
-    promise = Guarantee(unit, loss, slack, precision=Precision.EXACT, spread=Spread.STACKED, accounting=way)
-    return Stability(noise, m + above, promise)
+        rare = min(whole / 2, -math.expm1(-_LITTLE * loss))
+        noise = _gaussian(unit, told, (loss + math.log1p(-rare)) * _BELOW, (whole - rare) * _BELOW)
+        way = Accounting.NUMERICAL if len(told) <= COMPOSED else Accounting.FORMULA
+    promise = Guarantee(unit, loss, whole, precision=Precision.EXACT, spread=Spread.STACKED, accounting=way)
+    return Stability(noise, _threshold(noise, unit.contributions, told, rare * _BELOW), promise)
 
 
-def _gaussian(unit: ProtectedUnit, n: int, epsilon: float, delta: float, sides: int) -> DiscreteGaussian:
-    square = Fraction(sides * unit.contributions**2 * n)
-    moved = unit if sides == 1 else ProtectedUnit(NeighbouringRelation.REPLACE_ONE, unit.contributions)
+def _charged(unit: ProtectedUnit, told: range) -> Fraction:
+    """Levels whose counts move by the records of one unit; twice where they leave one node and come to another."""
+    sides = 2 if unit.relation is NeighbouringRelation.REPLACE_ONE else 1
+    return sides * unit.exact_charge([int(level in told) for level in range(told.stop)])
 
-    def laws(rho: float) -> list[DiscreteGaussian]:
-        return [DiscreteGaussian(sqrt_above(square / (2 * Fraction(rho))))] * n
 
-    few = n <= COMPOSED
-    return laws(largest_total(laws, moved, epsilon, delta) if few else epsilon_to_rho(epsilon, delta, False))[0]
+def _threshold(noise: IntegerLaw, m: int, told: range, rare: float) -> int:
+    """Return the least count from which on no more than `rare` is told of what m records left."""
+
+    def untold(threshold: int, count: int) -> float:
+        return -math.log1p(-0.5 * float(noise.tail(threshold - count - 1.0)))
+
+    def keeps(threshold: int) -> bool:
+        alone, together = untold(threshold, 1), untold(threshold, m)
+        below = range(max(told.start, 1), told.stop)
+        left = (0 in told) * together + len(below) * max(m * alone, together)
+        pays = not isinstance(noise, DiscreteLaplace) or max(alone, together / m) <= noise.inverse_scale * _BELOW
+        return pays and -math.expm1(-left) <= rare
+
+    high = m + 1 + int(noise.reach(2.0 * rare / (len(told) * m)))
+    while not keeps(high):
+        high *= 2
+    return bisect_left(range(high), True, lo=m + 1, key=keeps)
+
+
+def _gaussian(unit: ProtectedUnit, told: range, epsilon: float, delta: float) -> DiscreteGaussian:
+    square = _charged(unit, told) * unit.contributions**2
+
+    def law(rho: float) -> DiscreteGaussian:
+        return DiscreteGaussian(sqrt_above(square / (2 * Fraction(rho))))
+
+    def laws(rho: float) -> list[Law | None]:
+        return [law(rho) if level in told else None for level in range(told.stop)]
+
+    if len(told) > COMPOSED:
+        return law(epsilon_to_rho(epsilon, delta, False))
+    return law(largest_total(laws, unit, epsilon, delta))

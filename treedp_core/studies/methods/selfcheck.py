@@ -291,7 +291,7 @@ def _claimed(name: str) -> float:
 
 def _told(trials: int, seed: int, watch: Watch) -> tuple[float, float, float]:
     """The stability histogram's exact error, told or not, against releases of the same counts."""
-    made = stability(ADDED, 1, 1.0, DELTA_USUAL, "discrete_laplace")
+    made = stability(ADDED, range(1), 1.0, DELTA_USUAL, "discrete_laplace")
     counts = np.array([1, 15, 30, 500])
     errors = made.release(np.tile(counts, (trials, 1)), generator("self-check: stability", seed)) - counts
     watch.step(trials)

@@ -147,8 +147,9 @@ class Run:
     @cached_property
     def small_leaves(self) -> tuple[int, float]:
         """Threshold of the stability histogram of the leaves, and the share of the records on leaves below it."""
-        threshold, sizes = leaves_alone(self.settings).threshold, self.source.paths.weight[leaf_edges(self.source)]
-        return threshold, float(sizes[sizes < threshold].sum() / max(1, self.source.paths.total))
+        source = self.source
+        threshold, sizes = leaves_alone(source, self.settings).threshold, source.paths.weight[leaf_edges(source)]
+        return threshold, float(sizes[sizes < threshold].sum() / max(1, source.paths.total))
 
     def largest_error(self, name: str = "") -> float:
         """Largest error beyond alpha times the count in this draw, of a simple rule or the thresholds, in records."""

@@ -116,15 +116,16 @@ def _stability(
 ) -> Simple:
     """The stability histogram of every level, by the law whose worst case is the smaller one."""
     public = settings.unit.total_is_public
-    every = [stability(settings.unit, n_levels - public, settings.epsilon, settings.delta, law) for law in LAWS]
+    every = [stability(settings.unit, range(n_levels), settings.epsilon, settings.delta, law) for law in LAWS]
     made = min(every, key=lambda one: one.worst(settings.alpha))
     told = made.release(truth, rng).astype(float)
     return Simple(np.where((level == 0) & public, truth, told), made.worst(settings.alpha))
 
 
-def leaves_alone(settings: Experiment) -> Stability:
+def leaves_alone(source: Source, settings: Experiment) -> Stability:
     """Return the stability histogram of the leaves at the whole budget, by the law that tells smaller counts."""
-    every = [stability(settings.unit, 1, settings.epsilon, settings.delta, law) for law in LAWS]
+    n = source.paths.n_levels
+    every = [stability(settings.unit, range(n - 1, n), settings.epsilon, settings.delta, law) for law in LAWS]
     return min(every, key=lambda one: one.threshold)
 
 
@@ -139,7 +140,7 @@ def _summed_leaves(
     """What is told of leaves, added up to the judged nodes; many small leaves are lost together, without a bound."""
     paths, leaves = source.paths, leaf_edges(source)
     before = np.zeros(paths.n_edges + 1)
-    before[leaves + 1] = leaves_alone(settings).release(paths.weight[leaves], rng)
+    before[leaves + 1] = leaves_alone(source, settings).release(paths.weight[leaves], rng)
     np.cumsum(before, out=before)
     sums = before[paths.end] - before[:-1]
     told = np.where(edge >= 0, sums[np.maximum(edge, 0)], 0.0)

@@ -49,7 +49,8 @@ def on_leaves(subject: Subject, wanted: Wanted) -> OnLeaves:
     (15, 15, 9.0, 92)
     """
     unit, promise, counts = wanted.unit, wanted.plan(subject).guarantee, subject.table.counts
-    every = [stability(unit, 1, promise.epsilon, wanted.delta, law) for law in LAWS]
+    last = len(subject.order)
+    every = [stability(unit, range(last, last + 1), promise.epsilon, wanted.delta, law) for law in LAWS]
     squares = [float(np.square(one.error(counts)).sum()) for one in every]
     best = int(np.argmin(squares))
     told = every[best].told(counts)

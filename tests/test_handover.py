@@ -23,8 +23,8 @@ from treedp_core.plans import NoiseLaw, ReleasePlan, not_covered, opendp_program
 from treedp_core.plans.verify import cost
 from treedp_core.privacy.origin import Origin, PriorKind
 from treedp_core.records import (
-    CountRule,
     Dataset,
+    Recipe,
     count_bins,
     count_hierarchy,
     domain_of_paths,
@@ -304,7 +304,7 @@ def test_a_file_without_the_columns_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_weights_that_the_plan_does_not_name_are_handed_over_to_nobody() -> None:
-    plan = replace(ReleasePlan.of(Experiment(), COUNTED["weights"]), rule=CountRule())
+    plan = replace(ReleasePlan.of(Experiment(), COUNTED["weights"]), recipe=Recipe())
     for write in (opendp_program, tumult_program):
         with pytest.raises(InputError, match="does not name"):
             write(plan)

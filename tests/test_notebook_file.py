@@ -11,7 +11,6 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,11 +32,11 @@ from treedp_core.notebook.noted import Noted
 from treedp_core.notebook.study import Given, Study, Table, given_again, note_of
 from treedp_core.plans import ReleasePlan
 from treedp_core.records import (
-    CountRule,
     Dataset,
     DomainSource,
     ReadOptions,
     ReadReport,
+    Recipe,
     count_bins,
     count_hierarchy,
     domain_of_paths,
@@ -45,6 +44,7 @@ from treedp_core.records import (
     domain_taken_from_the_data,
 )
 from treedp_core.records.dataset import labels_of
+from treedp_core.records.recipe import MARKS, pairs_of
 from treedp_core.tree import Tree
 from treedp_core.watch import Watch
 
@@ -54,7 +54,6 @@ PROSE = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"], include_cha
 WORD = st.from_regex(r"[a-z][a-z0-9_]{0,12}", fullmatch=True)
 DIGEST = st.binary(min_size=32, max_size=32).map(bytes.hex)
 TIMES = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=-5))]))
-FORMATS = sorted((Path(__file__).parent / "notebooks").glob("*.treedp"))
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
     | LINE.filter(lambda text: "<" not in text),
@@ -82,6 +81,16 @@ def trees(draw: Any) -> Tree:
 
 
 @st.composite
+def recipes(draw: Any) -> Recipe:
+    unit = draw(LINE)
+    bounds = draw(st.sampled_from([(), (0.0, 1.5), (-2.0, 1e9)]))
+    marks = draw(st.dictionaries(NAMED, st.sampled_from(sorted(MARKS)), max_size=2))
+    left_out = draw(st.dictionaries(LINE, st.lists(NAMED, min_size=1, max_size=3), max_size=2))
+    return Recipe(draw(LINE), unit, draw(st.integers(0, 3)) if unit else 0, *draw(st.tuples(*[st.booleans()] * 3)),
+                  bounds, pairs_of(marks), pairs_of(left_out))  # fmt: skip
+
+
+@st.composite
 def datasets(draw: Any) -> Dataset:
     tree = draw(trees())
     n = tree.n_leaves
@@ -90,8 +99,9 @@ def datasets(draw: Any) -> Dataset:
     sizes = tree.level_sizes[1:].tolist()
     words = [draw(st.lists(NAMED, min_size=size, max_size=size)) for size in sizes]
     codes = [np.array(draw(st.permutations(range(size))), dtype=np.int32) for size in sizes]
-    rule = CountRule(draw(LINE), draw(LINE), *draw(st.tuples(*[st.booleans()] * 3)))
-    report = ReadReport(7, 6, *draw(st.tuples(*[st.integers(0, 9)] * 8)), notices=(("CODE", draw(NAMED)),), rule=rule)
+    recipe = draw(recipes())
+    numbers = draw(st.tuples(*[st.integers(0, 9)] * 7))
+    report = ReadReport(7, 6, *numbers, notices=(("CODE", draw(NAMED)),), recipe=recipe)
     names = draw(st.lists(NAMED, min_size=len(sizes), max_size=len(sizes)))
     source = draw(st.sampled_from(DomainSource))
     return Dataset(draw(LINE), tree, labels_of(tree, codes, words, names), counts, source, report, draw(DIGEST))
@@ -405,18 +415,6 @@ def test_what_could_not_be_opened_is_not_saved(monkeypatch: pytest.MonkeyPatch) 
 )
 def test_the_name_of_a_file_says_what_it_holds(title: str, with_data: bool, name: str) -> None:
     assert file_name(title, with_data=with_data) == name
-
-
-@pytest.mark.parametrize("path", FORMATS, ids=lambda path: path.stem)
-def test_a_file_of_every_format_there_ever_was_opens(path: Path) -> None:
-    found = open_study(path.read_bytes())
-    (cell,), (table,) = found.notebook.cells, found.tables
-    assert (cell.name, cell.note, cell.columns["rmse"][0]) == ("Errors", "of *three*", 0.1)  # type: ignore[index]
-    assert table.data.counts.tolist() == [3, 2, 1, 0]
-    assert found.settings == {"eps": 2.0, "lab_post": ("none",), "explain": False}
-    assert path.stem == "format_1" or (found.plan, cell.plan) == (PLAN, PLAN)
-    assert [one.name for one in found.ranges.values()] == ["ages.csv"] * (path.stem >= "format_4")
-    assert [one.plan for one in found.noted] == [PLAN] * (path.stem >= "format_4")
 
 
 @given(

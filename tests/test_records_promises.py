@@ -230,7 +230,7 @@ def test_of_each_unit_the_first_rows_count() -> None:
         data, kept = places(m), first_rows(rows, m)
         expected = [len(kept), *(sum(row[1] == place for row in kept) for place in ("x", "y")), 0]
         assert data.counts.tolist() == expected
-        assert (data.report.units, data.report.contributions) == (3, m)
+        assert (data.report.units, data.report.recipe.bound) == (3, m)
         assert data.report.clipped == len(rows) - len(kept)
         assert data.report.counted + data.report.clipped == data.report.rows
         assert ("CLIPPED" in {code for code, _ in data.report.notices}) == (len(kept) < len(rows))

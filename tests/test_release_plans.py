@@ -26,10 +26,11 @@ from treedp_core.plans.gain import less_noise
 from treedp_core.plans.made import fingerprint
 from treedp_core.plans.together import together
 from treedp_core.plans.verify import cost
+from treedp_core.plans.words import summary
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.privacy.ledger import Ledger
 from treedp_core.privacy.origin import Origin, PriorKind
-from treedp_core.records import Dataset, DomainSource, ReadReport, count_hierarchy, domain_of_values
+from treedp_core.records import Dataset, DomainSource, ReadReport, Recipe, count_hierarchy, domain_of_values
 from treedp_core.records.dataset import labels_of
 from treedp_core.studies.budget.prior import true_counts
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
@@ -44,7 +45,7 @@ RELATIONS = [one.value for one in NeighbouringRelation]
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
 
 
-def data_of(leaves: list[int], factors: tuple[int, ...] = (2, 3), **report: int) -> Dataset:
+def data_of(leaves: list[int], factors: tuple[int, ...] = (2, 3), **report: Any) -> Dataset:
     """A data set with these counts of leaves."""
     tree = Tree.from_branching_factors(factors)
     counts = tree.counts_of_leaves(np.array(leaves, dtype=np.int64))
@@ -361,11 +362,26 @@ def test_what_is_open_is_listed(change: Callable[[], ReleasePlan], point: str) -
 
 
 def test_a_bound_that_the_count_enforces_is_no_open_point() -> None:
-    plan = ReleasePlan.of(Experiment(contributions=4), data_of([9] * 6, units=20, contributions=4), whom="person")
+    counted = data_of([9] * 6, units=20, recipe=Recipe(unit="who", bound=4))
+    plan = ReleasePlan.of(Experiment(contributions=4), counted, whom="person")
     assert plan.bounded is Bounded.COUNTED
     assert not any("enforces" in point for point in plan.open_points)
-    loose = ReleasePlan.of(Experiment(contributions=3), data_of([9] * 6, units=20, contributions=4))
+    loose = ReleasePlan.of(Experiment(contributions=3), counted)
     assert loose.bounded is Bounded.CLAIMED
+    assert any("kept up to 4 rows of a unit, but the promise is to 3 records" in point for point in loose.open_points)
+
+
+@pytest.mark.parametrize("promised", [2, 3, 4])
+def test_what_a_plan_says_of_the_counts_is_what_was_done_to_them(promised: int) -> None:
+    data = count_hierarchy(
+        b"who,place\n" + b"a,x\n" * 5 + b"b,y\n", ["place"], domain=domain_of_values([["x", "y"]]), unit="who",
+        contributions=2,
+    )  # fmt: skip
+    plan = ReleasePlan.of(Experiment(contributions=promised), data)
+    assert "Counting left out what a unit had beyond 2 records." in plan.sentence()
+    assert "the first 2 count" in dict(summary(plan))["Rows"]
+    said = "at most 2 records a unit: the count left out any more" if promised == 2 else "what it had beyond 2"
+    assert said in dict(summary(plan))["Bound on records"]
 
 
 def test_names_of_nodes_taken_from_the_data_stay_out() -> None:

@@ -62,7 +62,7 @@ def link_problems(refused: list[tuple[str, InputError]]) -> None:
 
 def _keep_to_counted_units() -> None:
     """Protect at least as many records of a unit as the data set in use was counted with, and say so."""
-    counted = store.dataset().report.contributions
+    counted = store.dataset().report.recipe.bound
     if counted > get("contributions"):
         st.session_state["contributions"] = counted
         st.info(

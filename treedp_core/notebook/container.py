@@ -22,9 +22,8 @@ from treedp_core.records.read.strict_json import Json, members, parse
 from treedp_core.words import megabytes
 
 FORMAT: Final = "TreeDP notebook"
-FORMAT_VERSION: Final = 5
-"""Of the files that are written; since 2 there are plans in them, since 3 labels are lines of a text, since 4 there are
-ranges of bins and noted plans, since 5 columns in bins of tables that wait. Older ones are read."""
+FORMAT_VERSION: Final = 6
+"""Of the files that are written and read."""
 MANIFEST: Final = "manifest.json"
 MAX_FILE: Final = 200 << 20
 MAX_TOTAL: Final = 512 << 20
@@ -180,13 +179,13 @@ def _manifest(content: bytes) -> dict[str, Any]:
     if not isinstance(said, dict) or said.get("format") != FORMAT:
         raise InputError("NOTEBOOK_FOREIGN", "This file is a zip, but its manifest is not that of a TreeDP notebook.")
     version = said.get("format_version")
-    if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
+    if type(version) is not int or version != FORMAT_VERSION:
         made = said.get("package")
         by = f" by TreeDP {echo(made)}" if isinstance(made, str) else ""
         raise InputError(
             "CONFIG_VERSION",
-            f"This notebook was saved{by} in format {echo(version)}; this TreeDP reads formats up to "
-            f"{FORMAT_VERSION}: update it.",
+            f"This notebook was saved{by} in format {echo(version)}; this TreeDP reads format "
+            f"{FORMAT_VERSION}: open it with the one that saved it.",
         )
     told = members(said, "The manifest", format=str, format_version=int, package=str, notice=str, members=dict)
     given.text("the notice", told["notice"], given.MAX_TEXT, "CONFIG_VALUE")

@@ -40,12 +40,12 @@ class Library:
 
 def not_covered(plan: Stated) -> tuple[str, ...]:
     """Return what no program of a hand over does, a sentence each; then the plan's open points."""
-    most = plan.unit.contributions
+    recipe = plan.recipe
     return (
         "Timing and memory of the program are not hidden.",
-        f"Of each unit in column {echo(plan.rule.unit)} the first {plural(most, 'row')} in the file are counted."
-        if plan.rule.unit and plan.bounded is Bounded.COUNTED
-        else f"That no unit has more than {plural(most, 'record')} is taken for granted.",
+        f"Of each unit in column {echo(recipe.unit)} the first {plural(recipe.bound, 'row')} in the file are counted."
+        if plan.bounded is Bounded.COUNTED
+        else f"That no unit has more than {plural(plan.unit.contributions, 'record')} is taken for granted.",
         "Labels must be those that the plan lists: others are counted under “(other)” of their level, else of level 1, "
         "and where neither is listed nowhere.",
         "Post-processing is left to you: it costs nothing, and may be done in this app's core.",
@@ -117,7 +117,7 @@ def _reasons(plan: Stated) -> list[str]:
             "These programs measure counts of a tree's nodes; this plan's noise is on weighted sums of all bins, by "
             "a matrix that it does not hold: release it with TreeDP's core, or plan a tree."
         )
-    if plan.weighted and not plan.rule.weight:
+    if plan.weighted and not plan.recipe.weight:
         told.append(
             "A row can stand for several records, by a column that the plan does not name: count the file again, and "
             "make the plan from that."
@@ -213,8 +213,7 @@ def _cases(plan: Stated) -> Iterator[tuple[float, ...]]:
 
 def _records(plan: Stated) -> str:
     """The lines that read the records and find the leaf of each."""
-    bins, rule = plan.domain.bins, plan.rule
-    most = plan.unit.contributions if plan.bounded is Bounded.COUNTED else None
+    bins, recipe = plan.domain.bins, plan.recipe
     columns, find = [one.name for one in plan.levels[1:]], programs.BY_LABELS
     asked = columns if bins is None else [bins.column] if bins.is_numeric else list(bins.columns)
     if bins is not None:
@@ -224,6 +223,6 @@ def _records(plan: Stated) -> str:
         columns=repr(columns),
         asked=repr(asked),
         leaves=_leaves(plan),
-        rule=repr((rule.weight, rule.unit if most else "", most, rule.blanks_out, rule.cut)),
+        rule=repr((recipe.weight, recipe.unit, recipe.bound, recipe.blanks_out, recipe.cut)),
         find=find,
     )

@@ -46,7 +46,7 @@ from treedp_core.privacy.ledger import Ledger
 from treedp_core.privacy.origin import Origin, without_counts
 from treedp_core.privacy.rounding import quotient_above
 from treedp_core.privacy.spread import Capacities, capacities_of_tree, level_sensitivities
-from treedp_core.records import CountRule, Dataset
+from treedp_core.records import Dataset, Recipe
 from treedp_core.registry import lookup
 from treedp_core.studies.cdf.bins import Bins as CountedBins
 from treedp_core.studies.cdf.bins import bins_of
@@ -122,7 +122,7 @@ def state(noise: Planned, data: Data, source: Dataset | None) -> Stated:
         raise InputError("PLAN_LAW", f"No plan can state the promise of {echo(noise.law)} noise: it is its author's.")
     law = NoiseLaw(noise.law)
     ledger = Ledger(noise.unit, law.currency, noise.total, noise.tuned, _finite(noise.per_level))
-    rule = _rule(source)
+    recipe = _recipe(source)
     total_records = int(data.counts.sum()) if isinstance(data, CountedBins) else data.total
     return Stated(
         title=data.name,
@@ -131,8 +131,8 @@ def state(noise: Planned, data: Data, source: Dataset | None) -> Stated:
         unit=noise.unit,
         spread=noise.spread if noise.unit.contributions > 1 else Spread.STACKED,
         bounded=_bounded(source, noise.unit),
-        weighted=rule.weight != "" or (source is not None and source.report.largest > 1),
-        rule=rule,
+        weighted=recipe.weight != "" or (source is not None and source.report.largest > 1),
+        recipe=recipe,
         read_by="" if source is None else source.read_by,
         domain=_domain(data, source, noise.factors),
         law=law,
@@ -158,7 +158,7 @@ def state_of_sums(made: MatrixPlan, data: Data, source: Dataset | None) -> State
     """
     if not isinstance(data, CountedBins) or data.n_bins != made.matrix.n_bins:
         raise InputError("PLAN_DATA", "Expected the bins whose cumulative counts are released.")
-    unit, law, rule = made.settings.unit, NoiseLaw(made.settings.mechanism), _rule(source)
+    unit, law, recipe = made.settings.unit, NoiseLaw(made.settings.mechanism), _recipe(source)
     matrix, promise = _matrix(made, law), made.guarantee
     return Stated(
         title=data.name,
@@ -167,8 +167,8 @@ def state_of_sums(made: MatrixPlan, data: Data, source: Dataset | None) -> State
         unit=unit,
         spread=Spread.STACKED,
         bounded=_bounded(source, unit),
-        weighted=rule.weight != "" or (source is not None and source.report.largest > 1),
-        rule=rule,
+        weighted=recipe.weight != "" or (source is not None and source.report.largest > 1),
+        recipe=recipe,
         read_by=source.read_by if source is not None else "",
         domain=_domain(data, source, (data.n_bins,)),
         law=law,
@@ -387,13 +387,11 @@ def _names(data: Data, n_levels: int) -> tuple[str, ...]:
 
 def _bounded(source: Dataset | None, unit: ProtectedUnit) -> Bounded:
     """The count enforces the bound where a column names units and no more of their rows were counted."""
-    if source is None or not source.report.units or source.report.contributions > unit.contributions:
-        return Bounded.CLAIMED
-    return Bounded.COUNTED
+    return Bounded.COUNTED if 0 < _recipe(source).bound <= unit.contributions else Bounded.CLAIMED
 
 
-def _rule(source: Dataset | None) -> CountRule:
-    return CountRule() if source is None else source.report.rule
+def _recipe(source: Dataset | None) -> Recipe:
+    return Recipe() if source is None else source.report.recipe
 
 
 def _domain(data: Data, source: Dataset | None, factors: tuple[int, ...]) -> Domain:
@@ -404,7 +402,7 @@ def _domain(data: Data, source: Dataset | None, factors: tuple[int, ...]) -> Dom
         if not data.numeric:
             return _in_a_row(origin, source, Bins("", data.n_bins, factors))
         return Domain(origin, bins=Bins(data.unit, data.n_bins, factors, *data.ends(0, data.n_within), data.has_other))
-    if source is not None and source.report.rule.numbers and not isinstance(data, CountedBins):
+    if source is not None and source.report.recipe.numbers and not isinstance(data, CountedBins):
         return _domain(bins_of(source), source, _factors(source.tree, source.other_leaf is not None))
     if isinstance(data, Subject) and data.is_product:
         return _listed(origin, tuple(tuple(map(str, words)) for words in data.words), ())

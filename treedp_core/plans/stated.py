@@ -15,7 +15,7 @@ from treedp_core.checks import InputError
 from treedp_core.privacy import RHO_HIGH, Currency, Precision, ProtectedUnit, Spread
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.origin import SYMBOL, Origin
-from treedp_core.records import CountRule
+from treedp_core.records import Recipe
 from treedp_core.records.read.text import OTHER
 
 CODE: Final = "PLAN_INVALID"
@@ -286,7 +286,7 @@ class Stated:
     bounded : Bounded
     weighted : bool
         Whether a row of the file can stand for several records.
-    rule : CountRule
+    recipe : Recipe
         How rows become records, beside the columns and the domain.
     domain : Domain
     law : NoiseLaw
@@ -333,13 +333,15 @@ class Stated:
     accounting: Accounting | None = field(default=None, metadata=LATER)
     read_by: str = field(default="", metadata=LATER)
     matrix: SumsOfBins | None = field(default=None, metadata=LATER)
-    rule: CountRule = field(default=CountRule(), metadata=LATER)
+    recipe: Recipe = field(default_factory=Recipe, metadata=LATER)
 
     def __post_init__(self) -> None:
+        kept = 0 < self.recipe.bound <= self.unit.contributions
+        _expect(self.bounded is Bounded.CLAIMED or kept, "a bound of the count within the one of the unit")
         _expect(_PACKAGE.fullmatch(self.read_by) is not None, "the name of a package as the reader of the file")
         for name in ("title", "whom"):
             _text(name, getattr(self, name))
-        for name in (self.rule.weight, self.rule.unit):
+        for name in (self.recipe.weight, self.recipe.unit):
             _text("a column", name)
         _expect(self.released in RELEASED, f"one of {', '.join(RELEASED)} as what is released")
         for step in self.postprocess:

@@ -13,6 +13,7 @@ from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import Currency, NeighbouringRelation, Precision
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.origin import NOT_PRIVATE, PriorKind, of_truth
+from treedp_core.records.recipe import MARKS
 from treedp_core.registry import CLAIM
 from treedp_core.words import (
     budget_text,
@@ -78,7 +79,7 @@ def _named(name: str) -> str:
 def _protected(plan: Stated) -> str:
     whom = f" One unit is one {plan.whom}." if plan.whom else ""
     who = (
-        f" Counting left out what a unit had beyond {plural(plan.unit.contributions, 'record')}."
+        f" Counting left out what a unit had beyond {plural(plan.recipe.bound, 'record')}."
         if plan.bounded is Bounded.COUNTED
         else ""
     )
@@ -189,9 +190,12 @@ def steps(plan: Stated) -> str:
 
 def bound(plan: Stated) -> str:
     """Return who sees to it that no unit has too many records, in words."""
-    most = plural(plan.unit.contributions, "record")
+    most, counted = plural(plan.unit.contributions, "record"), plan.recipe.bound
     if plan.bounded is Bounded.COUNTED:
-        return f"at most {most} a unit: the count left out any more"
+        beyond = "any more" if counted == plan.unit.contributions else f"what it had beyond {whole(counted)}"
+        return f"at most {most} a unit: the count left out {beyond}"
+    if counted:
+        return f"at most {most} a unit: claimed, but the count kept up to {whole(counted)}"
     return f"at most {most} a unit: claimed, enforced by nobody"
 
 
@@ -248,7 +252,12 @@ def _about_data(plan: Stated) -> list[str]:
         "source." if plan.domain.source is Categories.FROM_DATA else "",
         f"The file was read by {plan.read_by}, {CLAIM}: check its counts by another way." if plan.read_by else "",
         f"Nothing enforces that a unit has at most {most}: bound the records of each before counting."
-        if plan.bounded is Bounded.CLAIMED else "",
+        if plan.bounded is Bounded.CLAIMED and not plan.recipe.bound else "",
+        f"The count kept up to {whole(plan.recipe.bound)} rows of a unit, but the promise is to {most}: count again "
+        f"with at most {most} a unit."
+        if plan.bounded is Bounded.CLAIMED and plan.recipe.bound else "",
+        "Rows that are left out are taken to be nobody’s: “replace one” protects a record among those that are counted."
+        if plan.recipe.left_out else "",
         "" if plan.whom else "What one unit is has not been said: a person, a household, a device?",
         "A row can stand for several records, but what is protected is records, not rows." if plan.weighted else "",
         "The total number of records is published exactly: make sure that it is no secret."
@@ -306,14 +315,19 @@ def summary(plan: Stated) -> list[tuple[str, str]]:
 
 def counted(plan: Stated) -> str:
     """Return how rows become records, in words."""
-    rule = plan.rule
+    recipe = plan.recipe
     told = ["each is one record"]
     if plan.weighted:
-        told = [f"each is as many records as “{rule.weight}” says" if rule.weight else "each may be several records"]
-    if rule.unit and plan.bounded is Bounded.COUNTED:
-        told.append(f"of those with the same “{rule.unit}” the first {whole(plan.unit.contributions)} count")
-    told += ["blank cells fit no category"] if rule.blanks_out else []
-    told += ["numbers beyond the bounds are cut to them"] if rule.cut else []
+        said = f"as many records as “{recipe.weight}” says"
+        told = [f"each is {said}" if recipe.weight else "each may be several records"]
+    if recipe.bound:
+        told.append(f"of those with the same “{recipe.unit}” the first {whole(recipe.bound)} count")
+    for column, labels in recipe.left_out:
+        named = ", ".join(f"“{label}”" for label in labels)
+        told.append(f"those with {named} in “{column}” are no records, and are left out")
+    told += [f"numbers in “{column}” have a {MARKS[marks]}" for column, marks in recipe.marks if marks != "."]
+    told += ["blank cells fit no category"] if recipe.blanks_out else []
+    told += ["numbers beyond the bounds are cut to them"] if recipe.cut else []
     return "; ".join(told)
 
 

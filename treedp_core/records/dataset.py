@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from treedp_core.checks import InputError, echo
 from treedp_core.privacy.origin import of_truth
 from treedp_core.records.read.text import OTHER, READ_BY, Notice, package_of
+from treedp_core.records.recipe import Recipe
 from treedp_core.tree import AnyArray, Tree
 from treedp_core.words import card
 
@@ -115,31 +116,6 @@ class Labels:
 
 
 @dataclass(frozen=True)
-class CountRule:
-    """How rows became records, beside the columns and the domain: what was chosen, whatever the file holds.
-
-    Parameters
-    ----------
-    weight : str
-        Column that says how many records a row stands for; empty where each row is one.
-    unit : str
-        Column that names the unit of a row, of whose rows the first ones are counted; empty where all are.
-    blanks_out : bool
-        Whether a record with a blank cell has a place in no category, not even in "(blank)".
-    numbers : bool
-        Whether the numbers of one column were counted in equal bins.
-    cut : bool
-        Whether a number beyond the bounds is counted in the end bin.
-    """
-
-    weight: str = ""
-    unit: str = ""
-    blanks_out: bool = False
-    numbers: bool = False
-    cut: bool = False
-
-
-@dataclass(frozen=True)
 class ReadReport:
     """What became of every record: each is counted, but for the rows beyond the share of their unit (`clipped`).
 
@@ -159,12 +135,13 @@ class ReadReport:
         Counted records that no listed category, or no bin, has a place for: they stand under "(other)".
     largest : int
         Most records that one row stands for: what is protected is one record counted, not one row.
-    units, contributions, clipped : int
-        Units that a column names, how many rows of each were counted at most, and the rows beyond, which were left
-        out; 0 where no column names units.
+    units, clipped : int
+        Units that a column names, and the rows beyond the bound of their unit, which were left out; 0 where no column
+        names units.
     notices : tuple of (code, sentence)
         What a person should know.
-    rule : CountRule
+    recipe : Recipe
+        How rows became records.
     """
 
     rows: int
@@ -175,10 +152,9 @@ class ReadReport:
     other: int = 0
     largest: int = 1
     units: int = 0
-    contributions: int = 0
     clipped: int = 0
     notices: tuple[Notice, ...] = ()
-    rule: CountRule = CountRule()
+    recipe: Recipe = field(default_factory=Recipe)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any, Final
 
 import numpy as np
@@ -15,9 +14,10 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.records.dataset import CountRule, Dataset, DomainSource, ReadReport, TextArray, labels_of
+from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, TextArray, labels_of
 from treedp_core.records.read import text
 from treedp_core.records.read.strict_json import Json, members
+from treedp_core.records.recipe import as_json, recipe_of
 from treedp_core.tree import Tree
 from treedp_core.words import whole
 
@@ -32,7 +32,7 @@ _NO_OVERFLOW: Final = 2.0**62
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _REPORT: Final = (
-    "rows", "counted", "blank_labels", "outside_range", "cut", "other", "largest", "units", "contributions", "clipped",
+    "rows", "counted", "blank_labels", "outside_range", "cut", "other", "largest", "units", "clipped",
 )  # fmt: skip
 
 
@@ -62,7 +62,11 @@ def about(data: Dataset) -> dict[str, Any]:
         "level_start": data.tree.level_start.tolist(),
         "labels": [_joined(words) for words in data.labels.vocabularies[1:]],
         "domain": data.domain_source.value,
-        "report": {**report, "notices": [list(one) for one in data.report.notices], **_rule(data.report.rule)},
+        "report": {
+            **report,
+            "notices": [list(one) for one in data.report.notices],
+            "recipe": as_json(data.report.recipe),
+        },
         "source_digest": data.source_digest,
         "fingerprint": data.fingerprint,
     }
@@ -161,13 +165,13 @@ def _joined(words: TextArray) -> str:
 
 
 def _labels(given: Json) -> TextArray:
-    """The labels of a level; older files have them as a list."""
-    if not isinstance(given, str | list):
+    """The labels of a level, a line each."""
+    if not isinstance(given, str):
         raise _damaged("its labels are no text")
-    n_labels = given.count("\n") + 1 if isinstance(given, str) else len(given)
+    n_labels = given.count("\n") + 1
     checks.nodes(n_labels)
     found, at = np.empty(n_labels, dtype=np.dtypes.StringDType()), 0
-    for block in _lines(given) if isinstance(given, str) else [given]:
+    for block in _lines(given):
         for one in block:
             _check_word(one)
         found[at : at + len(block)] = block
@@ -204,27 +208,15 @@ def _check_word(one: Json) -> None:
         raise InputError("DATA_STORED", f"A stored label has {trouble[1]}; {text.accepted(trouble[0])}.")
 
 
-def _rule(rule: CountRule) -> dict[str, Any]:
-    """The member that says how rows became records, where that was not plainly: older files have none."""
-    return {} if rule == CountRule() else {"rule": asdict(rule)}
-
-
-def _rule_of(given: Json) -> CountRule:
-    told = members(given, "A rule", weight=str, unit=str, blanks_out=bool, numbers=bool, cut=bool)
-    return CountRule(**told | {"weight": _name(told["weight"]), "unit": _name(told["unit"])})
-
-
 def _report(given: Json) -> ReadReport:
-    kinds = dict.fromkeys(_REPORT, int) | ({"rule": dict} if isinstance(given, dict) and "rule" in given else {})
-    told = members(given, "A report", notices=list, **kinds)
+    told = members(given, "A report", notices=list, recipe=dict, **dict.fromkeys(_REPORT, int))
     numbers = {
         name: checks.integer(f"the stored {name}", told[name], low=0, high=checks.MAX_COUNT, code="DATA_STORED")
         for name in _REPORT
     }
     if len(told["notices"]) > MAX_NOTICES:
         raise _damaged(f"it has more than {whole(MAX_NOTICES)} notices")
-    rule = _rule_of(told["rule"]) if "rule" in told else CountRule()
-    return ReadReport(**numbers, notices=tuple(map(_notice, told["notices"])), rule=rule)
+    return ReadReport(**numbers, notices=tuple(map(_notice, told["notices"])), recipe=recipe_of(told["recipe"]))
 
 
 def _notice(given: Json) -> tuple[str, str]:

@@ -14,14 +14,15 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.count import counting
 from treedp_core.records.count.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
-from treedp_core.records.dataset import CountRule, Dataset, DomainSource, ReadReport, labels_of
+from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
 from treedp_core.records.read import text
 from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.read.table_reader import Progress, open_table, refuse_no_rows
 from treedp_core.records.read.text import Notice
-from treedp_core.records.read.units import UnitQuota, UnitReader, account_of, quota_of, unit_notices
+from treedp_core.records.read.units import UnitQuota, UnitReader, account_of, bound_of, quota_of, unit_notices
+from treedp_core.records.recipe import Recipe
 from treedp_core.tree import Tree
 from treedp_core.words import whole
 
@@ -125,8 +126,8 @@ def count_bins(
     labels = labels_of(tree, level_codes, words, _level_names(column, factors))
     counts = tree.add_up(own)
     report = tally.report(column, table.first_row)
-    rule = CountRule(weight or "", "" if quota is None else quota.name, numbers=True, cut=clamp)
-    report = replace(report, notices=(*table.notices, *report.notices), rule=rule)
+    recipe = Recipe(weight or "", *bound_of(quota), numbers=True, cut=clamp, bounds=(float(edges[0]), float(edges[-1])))
+    report = replace(report, notices=(*table.notices, *report.notices), recipe=recipe)
     return Dataset(table.preview.name, tree, labels, counts, DomainSource.PUBLIC, report, table.digest())
 
 

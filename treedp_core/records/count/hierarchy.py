@@ -14,14 +14,15 @@ from treedp_core.checks import InputError, echo
 from treedp_core.records.count import counting, paths
 from treedp_core.records.count.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
 from treedp_core.records.count.tally import Tally, example_of, read_records, strangers_notice
-from treedp_core.records.dataset import CountRule, Dataset, DomainSource, ReadReport, labels_of
+from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
 from treedp_core.records.domain import Domain, levels_checked
 from treedp_core.records.read import text
 from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.read.table_reader import Progress, TableReader, open_table
-from treedp_core.records.read.units import account_of, quota_of
+from treedp_core.records.read.units import account_of, bound_of, quota_of
+from treedp_core.records.recipe import Recipe
 from treedp_core.tree import Tree
 
 if TYPE_CHECKING:
@@ -116,8 +117,8 @@ def count_hierarchy(
         counted = _on_paths_of_the_data(table.preview.name, tally, missing)
     else:
         counted = _on_public_tree(table.preview.name, tally, domain, missing, outside)
-    rule = CountRule(weight or "", "" if quota is None else quota.name, blanks_out=missing == "other")
-    report = replace(counted.report, notices=(*table.notices, *counted.report.notices), rule=rule)
+    recipe = Recipe(weight or "", *bound_of(quota), blanks_out=missing == "other")
+    report = replace(counted.report, notices=(*table.notices, *counted.report.notices), recipe=recipe)
     return replace(counted, report=report, source_digest=digest)
 
 

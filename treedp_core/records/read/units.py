@@ -159,7 +159,12 @@ def account_of(quota: UnitQuota | None) -> dict[str, Any]:
     """Return what a report says of units, by its names."""
     if quota is None:
         return {}
-    return {"units": quota.units, "contributions": quota.contributions, "clipped": quota.clipped}
+    return {"units": quota.units, "clipped": quota.clipped}
+
+
+def bound_of(quota: UnitQuota | None) -> tuple[str, int]:
+    """Return what a recipe says of units: their column, and how many rows of each are counted."""
+    return ("", 0) if quota is None else (quota.name, quota.contributions)
 
 
 def unit_notices(quota: UnitQuota | None, largest: int) -> list[text.Notice]:

@@ -1,9 +1,9 @@
-# TreeDP: `make run` starts the app, `make test` runs every check. Needs Python 3.11 to 3.13, pip, git and make.
+# TreeDP: `make run` starts the app, `make test` runs every check. Needs Python 3.11 or later, pip, git and make.
 
 PORT ?= 8501
-SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+SUPPORTED := import sys; sys.exit(sys.version_info < (3, 11))
 ifndef PYTHON
-PYTHON := $(shell for p in python3 python3.13 python3.12 python3.11; do \
+PYTHON := $(shell for p in python3 $$(seq -f python3.%g 40 -1 11); do \
 	$$p -c '$(SUPPORTED)' >/dev/null 2>&1 && { echo $$p; break; }; done)
 endif
 VENV := .venv
@@ -108,7 +108,7 @@ $(BIN)/.bench: pyproject.toml
 
 python:
 	@if [ -z "$(PYTHON)" ] || ! $(PYTHON) -c '$(SUPPORTED)' >/dev/null 2>&1; then \
-		echo "TreeDP needs Python 3.11, 3.12 or 3.13, and '$(or $(PYTHON),python3)' is not one of them; \
+		echo "TreeDP needs Python 3.11 or later, and '$(or $(PYTHON),python3)' is not; \
 	name one with PYTHON=/path/to/python3.12." >&2; exit 1; fi
 	@$(BIN)/python -c '$(SUPPORTED)' >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null

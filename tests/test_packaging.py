@@ -313,4 +313,23 @@ def test_make_refuses_an_old_python_in_one_sentence(tmp_path: Path) -> None:
     old.chmod(0o755)
     answer = make("python", f"PYTHON={old}")
     assert answer.returncode != 0
-    assert "TreeDP needs Python 3.11, 3.12 or 3.13" in answer.stderr
+    assert "TreeDP needs Python 3.11 or later" in answer.stderr
+
+
+def test_make_finds_a_python_that_is_newer_than_this_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, answers in (("python3", "exit 1"), ("python3.15", f'exec {sys.executable} "$@"')):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{answers}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert make("--eval=which: ; @echo $(PYTHON)", "which").stdout.strip() == "python3.15"
+
+
+def test_a_documented_refusal_is_compared_word_by_word() -> None:
+    """IGNORE_EXCEPTION_DETAIL would compare its type only, and ELLIPSIS everywhere any beginning of it."""
+    options = tomllib.loads(read("pyproject.toml"))["tool"]["pytest"]["ini_options"]
+    assert options["doctest_optionflags"] == ["NORMALIZE_WHITESPACE"]
+
+
+def test_no_python_is_too_new() -> None:
+    assert PROJECT["requires-python"] == ">=3.11"
+    assert "sys.version_info < (3, 11)" in read("Makefile"), "the lower bound is the only one there, too"

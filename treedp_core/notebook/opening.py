@@ -48,8 +48,8 @@ def admit(tables: Sequence[Table], json_bytes: int) -> None:
     >>> admit([], 30 << 20)
     >>> admit([], 150 << 20)
     Traceback (most recent call last):
-    treedp_core.checks.InputError: Opening this notebook would take more than 1,024 MB of memory; save fewer data \
-sets or cells in it, or save it without data.
+    treedp_core.checks.InputError: Opening this notebook would take more than 1 024 MB of memory; save fewer data
+    sets or cells in it, or save it without data.
     """
     if opening_bytes(tables, json_bytes) > MOST_BYTES:
         raise InputError(

@@ -311,7 +311,7 @@ def branching_factors_checked(branching_factors: Sequence[int]) -> tuple[int, ..
 
     >>> branching_factors_checked([2, 0])
     Traceback (most recent call last):
-    treedp_core.checks.InputError: Expected branching factor 2 to be a whole number from 1 to 4,000,000, got 0.
+    treedp_core.checks.InputError: Expected branching factor 2 to be a whole number from 1 to 4 000 000, got 0.
     """
     if len(branching_factors) >= checks.MAX_NODES:
         raise InputError("TREE_SHAPE", "Expected fewer branching factors.")

@@ -22,7 +22,7 @@ from treedp_core.records import (
     domain_taken_from_the_data,
 )
 from treedp_core.records.count import counting, table_counts
-from treedp_core.records.count.bins import bin_edges, bin_of
+from treedp_core.records.edges import bin_edges, bin_finder
 from treedp_core.records.read import sources
 from treedp_core.tree import Tree
 
@@ -293,9 +293,9 @@ def test_bins_hold_what_their_edges_say(values: list[float], n_bins: int) -> Non
 def test_a_value_on_an_edge_belongs_to_the_bin_above_and_the_last_bin_is_closed() -> None:
     for n_bins in (3, 7, 10, 1000, 99_991):
         edges = bin_edges(-0.3, 0.7, n_bins)
-        assert bin_of(edges, edges).tolist() == [*range(n_bins), n_bins - 1]
+        assert bin_finder(edges)(edges).tolist() == [*range(n_bins), n_bins - 1]
         below = np.nextafter(edges[1:], -1)
-        assert bin_of(below, edges).tolist() == list(range(n_bins))
+        assert bin_finder(edges)(below).tolist() == list(range(n_bins))
 
 
 def test_numbers_outside_and_cells_that_are_none_are_reported() -> None:

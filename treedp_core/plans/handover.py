@@ -184,7 +184,7 @@ def _leaves(plan: Stated) -> str:
         product = f"itertools.chain(itertools.product(*map(range, {one.branching!r})){beside})"
         return (
             f"LEAVES = list(itertools.islice({product}, {one.n}))\n"
-            f"BINNED, LOWER, UPPER, HAS_OTHER = {one.column!r}, {one.lower!r}, {one.upper!r}, {one.has_other!r}"
+            f"BINNED, HAS_OTHER = {one.column!r}, {one.has_other!r}\n{_lines('EDGES', one.all_edges)}"
         )
     if domain.categories:
         return f"{_lines('CATEGORIES', list(domain.categories))}\nLEAVES = list(itertools.product(*CATEGORIES))"

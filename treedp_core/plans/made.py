@@ -47,6 +47,7 @@ from treedp_core.privacy.origin import Origin, without_counts
 from treedp_core.privacy.rounding import quotient_above
 from treedp_core.privacy.spread import Capacities, capacities_of_tree, level_sensitivities
 from treedp_core.records import Dataset, Recipe
+from treedp_core.records.edges import bin_edges
 from treedp_core.registry import lookup
 from treedp_core.studies.cdf.bins import Bins as CountedBins
 from treedp_core.studies.cdf.bins import bins_of
@@ -399,9 +400,9 @@ def _domain(data: Data, source: Dataset | None, factors: tuple[int, ...]) -> Dom
     if origin is Categories.FROM_DATA:
         return Domain(origin)
     if isinstance(data, CountedBins) and factors:
-        if not data.numeric:
+        if not data.numeric or (source is not None and not source.report.recipe.numbers):
             return _in_a_row(origin, source, Bins("", data.n_bins, factors))
-        return Domain(origin, bins=Bins(data.unit, data.n_bins, factors, *data.ends(0, data.n_within), data.has_other))
+        return Domain(origin, bins=Bins(data.unit, data.n_bins, factors, _edges(data), data.has_other))
     if source is not None and source.report.recipe.numbers and not isinstance(data, CountedBins):
         return _domain(bins_of(source), source, _factors(source.tree, source.other_leaf is not None))
     if isinstance(data, Subject) and data.is_product:
@@ -409,6 +410,13 @@ def _domain(data: Data, source: Dataset | None, factors: tuple[int, ...]) -> Dom
     if isinstance(data, CountedBins):
         return Domain(origin)
     return _of_labels(origin, data)
+
+
+def _edges(data: CountedBins) -> tuple[float, ...]:
+    """The bounds of equal bins; else every edge."""
+    edges, (low, high) = data.edges[: data.n_within + 1], data.ends(0, data.n_within)
+    is_equal = data.n_within == 1 or np.array_equal(bin_edges(low, high, data.n_within), edges)
+    return (low, high) if is_equal else tuple(edges.tolist())
 
 
 def _in_a_row(origin: Categories, source: Dataset | None, bins: Bins) -> Domain:

@@ -44,7 +44,6 @@ def leaf_of(row):
 BY_NUMBER: Final = """\
 NUMBER = re.compile(r"\\s*[+-]?((\\d+\\.?\\d*|\\.\\d+)(e[+-]?\\d+)?|inf(inity)?)\\s*", re.ASCII | re.IGNORECASE)
 WITHIN = len(LEAVES) - HAS_OTHER
-EDGES = [*(LOWER + (UPPER - LOWER) * (i / WITHIN) for i in range(WITHIN)), UPPER]
 
 
 def leaf_of(row):

@@ -16,6 +16,7 @@ from treedp_core.privacy import RHO_HIGH, Currency, Precision, ProtectedUnit, Sp
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.origin import SYMBOL, Origin
 from treedp_core.records import Recipe
+from treedp_core.records.edges import bin_edges
 from treedp_core.records.read.text import OTHER
 
 CODE: Final = "PLAN_INVALID"
@@ -87,8 +88,9 @@ class Bins:
         User text; empty where bins are leaves.
     n : int
     branching : tuple of int
-    lower, upper : float or None
-        Bounds of the column, between which bins are equal; None where bins are leaves.
+    edges : tuple of float
+        Of the column's bins, ascending; of equal ones the two bounds alone, see `records.edges.bin_edges`. Empty where
+        bins are leaves.
     has_other : bool
         Whether the last bin holds what lies elsewhere.
     columns : tuple of str
@@ -98,8 +100,7 @@ class Bins:
     column: str
     n: int
     branching: tuple[int, ...]
-    lower: float | None = None
-    upper: float | None = None
+    edges: tuple[float, ...] = ()
     has_other: bool = False
     columns: tuple[str, ...] = field(default=(), metadata=LATER)
 
@@ -110,14 +111,29 @@ class Bins:
         for factor in self.branching:
             checks.integer("a branching factor", factor, low=1, high=checks.MAX_NODES, code=CODE)
         _expect(math.prod(self.branching) >= self.n - self.has_other, "branching factors with room for all bins")
-        if self.lower is not None and self.upper is not None:
-            _expect(self.lower < self.upper, "lower < upper")
-        _expect((self.lower is None) == (self.upper is None), "both bounds, or none")
+        if not self.edges:
+            return
+        for edge in self.edges:
+            checks.number("an edge", edge, code=CODE)
+        _expect(all(a < b for a, b in itertools.pairwise(self.edges)), "edges that ascend")
+        _expect(len(self.edges) in (2, self.n_within + 1), "the two bounds of equal bins, or an edge more than bins")
+
+    @property
+    def n_within(self) -> int:
+        """How many lie between the bounds."""
+        return self.n - self.has_other
 
     @property
     def is_numeric(self) -> bool:
         """Whether they are bins of a column and no leaves."""
-        return self.lower is not None
+        return bool(self.edges)
+
+    @property
+    def all_edges(self) -> tuple[float, ...]:
+        """The edge below each bin between the bounds, and that above the last."""
+        if len(self.edges) != 2:
+            return self.edges
+        return tuple(bin_edges(*self.edges, self.n_within).tolist()) if self.n_within > 1 else self.edges
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import Currency, NeighbouringRelation, Precision
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.origin import NOT_PRIVATE, PriorKind, of_truth
+from treedp_core.records.edges import edge_text
 from treedp_core.records.recipe import MARKS
 from treedp_core.registry import CLAIM
 from treedp_core.words import (
@@ -31,6 +32,8 @@ Table = dict[str, list[str]]
 _WORDS: Final = re.compile(r"\w+([ _.-]\w+)*")
 TYPED: Final = ("Data", "Rows", "One unit", "Matrix", "Post-processing")
 """What of the summary somebody may have typed, into the app or into a file."""
+MOST_EDGES: Final = 20
+"""Edges of unequal bins that a sentence lists."""
 
 
 def sentence(plan: Stated) -> str:
@@ -199,14 +202,29 @@ def bound(plan: Stated) -> str:
     return f"at most {most} a unit: claimed, enforced by nobody"
 
 
+def edges(ends: tuple[float, ...]) -> str:
+    """Return where bins lie, in words: between two bounds, or at all edges that there are.
+
+    >>> edges((0.0, 14.0)), edges((0.0, 5.0, 18.0, 65.5))
+    (' from 0 to 14', ' with edges at 0, 5, 18, 65.5')
+    >>> edges(tuple(map(float, range(30))))
+    ' of unequal widths from 0 to 29, at edges that the plan's JSON lists'
+    """
+    told = [edge_text(end) for end in ends]
+    if len(ends) == 2:
+        return f" from {told[0]} to {told[1]}"
+    if len(ends) > MOST_EDGES:
+        return f" of unequal widths from {told[0]} to {told[-1]}, at edges that the plan's JSON lists"
+    return f" with edges at {', '.join(told)}"
+
+
 def domain(plan: Stated) -> str:
     """Return where the categories come from, in words."""
     one = plan.domain
     if one.source is Categories.FROM_DATA:
         return "categories taken from the data"
     if one.bins is not None:
-        low, high = one.bins.lower, one.bins.upper
-        where = "" if low is None or high is None else f" from {short(low, 6)} to {short(high, 6)}"
+        where = edges(one.bins.edges) if one.bins.edges else ""
         others = " and one for all else" if one.bins.has_other else ""
         if one.bins.columns:
             where = ", leaves in a row that the plan's JSON lists"

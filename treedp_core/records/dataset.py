@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from treedp_core.checks import InputError, echo
 from treedp_core.privacy.origin import of_truth
+from treedp_core.records.edges import FloatArray, edges_of_labels
 from treedp_core.records.read.text import OTHER, READ_BY, Notice, package_of
 from treedp_core.records.recipe import Recipe
 from treedp_core.tree import AnyArray, Tree
@@ -219,6 +220,16 @@ class Dataset:
             return None
         last = self.tree.level(1).stop - 1
         return last if self.tree.is_leaf[last] and self.labels.label(last) == OTHER else None
+
+    @cached_property
+    def edges(self) -> FloatArray | None:
+        """Edges (n_bins + 1,) of the bins that the last level's leaves but "(other)" are; None where they are none.
+
+        Labels show the edges of a count of numbers exactly. Categories are bins where their labels all meet end to end.
+        """
+        last = self.labels.of_level(self.tree.height)
+        other = self.other_leaf
+        return edges_of_labels(last[: last.size - (other is not None and self.tree.height == 1)])
 
     def is_same_as(self, other: Dataset) -> bool:
         """Whether two data sets are one: counted from the same bytes, or with equal counts on leaves of equal names.

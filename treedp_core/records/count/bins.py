@@ -1,11 +1,10 @@
-"""One numeric column with public bounds -> exact counts of equal bins, with a tree over the bins."""
+"""One numeric column with public bounds or edges -> exact counts of its bins, with a tree over the bins."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from treedp_core.checks import InputError, echo
 from treedp_core.records.count import counting
 from treedp_core.records.count.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
+from treedp_core.records.edges import bin_edges, bin_finder, interval_labels, own_edges
 from treedp_core.records.read import text
 from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.readers import Origin
@@ -35,9 +35,10 @@ def count_bins(
     origin: Origin,
     column: str,
     *,
-    lower: float,
-    upper: float,
-    n_bins: int,
+    lower: float | None = None,
+    upper: float | None = None,
+    n_bins: int | None = None,
+    edges: Sequence[float] | None = None,
     branching: Sequence[int] | None = None,
     weight: str | None = None,
     unit: str | None = None,
@@ -47,10 +48,11 @@ def count_bins(
     options: ReadOptions | None = None,
     progress: Progress | None = None,
 ) -> Dataset:
-    r"""Return the counts of one numeric column in equal bins, and of every node of a tree over the bins.
+    r"""Return the counts of one numeric column in bins, and of every node of a tree over the bins.
 
-    Bin i holds edge_i <= x < edge_{i+1}, the last bin also x = upper. Bounds and bins are public: choose them without
-    looking at the records.
+    Bins are equal between bounds, or between edges of one's own. Bin i holds edge_i <= x < edge_{i+1}, the last bin
+    also its upper edge; the labels show the edges, exactly. Bounds and edges are public: choose them without looking
+    at the records.
 
     Parameters
     ----------
@@ -58,12 +60,14 @@ def count_bins(
         The records.
     column : str
         The numeric column; text is read as a plain decimal number, with a decimal comma between semicolons.
-    lower, upper : float
-        Public bounds, lower < upper, in the unit of the column.
-    n_bins : int
-        Number of bins, at least 2.
+    lower, upper : float, optional
+        Public bounds of equal bins, lower < upper, in the unit of the column.
+    n_bins : int, optional
+        Number of equal bins, at least 2.
+    edges : sequence of float, optional
+        In place of bounds and number of bins: the public edges (n_bins + 1,), ascending.
     branching : sequence of int, optional
-        Children per node by level; their product must be `n_bins`. By default the root holds all bins.
+        Children per node by level; their product must be the number of bins. By default the root holds all bins.
     weight : str, optional
         Column of whole numbers >= 0: how many records a row stands for.
     unit, contributions : str, int, optional
@@ -91,8 +95,8 @@ def count_bins(
     """
     from treedp_core.records.read import amounts as amounts_of
 
-    edges = bin_edges(lower, upper, n_bins)
-    factors = _factors(branching, edges.size - 1)
+    places = _edges(lower, upper, n_bins, edges)
+    factors = _factors(branching, places.size - 1)
     clamp = checks.one_of("outside", outside, (*OUTSIDE_RULES, "clamp")) == "clamp"
     table = open_table(origin, name, options)
     column = table.column(column)
@@ -100,7 +104,7 @@ def count_bins(
     if weight == column:
         raise InputError("COUNT_AS_LEVEL", f"Column {echo(column)} holds the counts, so it cannot be binned too.")
     quota = quota_of(None if unit is None else table.column(unit), contributions, weight, [column])
-    tally = _BinTally(edges, clamp, weight is not None, quota)
+    tally = _BinTally(places, clamp, weight is not None, quota)
     reader = UnitReader(quota, table.first_row)
     with table.reading(reader.columns, [column] if weight is None else [column, weight]) as batches:
         for arrays, done in batches:
@@ -117,40 +121,34 @@ def count_bins(
     tree = Tree.from_branching_factors(factors)
     own = np.zeros(tree.n_nodes, dtype=np.int64)
     own[tree.level(tree.height)] = tally.counts()
-    level_codes, words = _interval_labels(edges, factors)
+    level_codes, words = _interval_labels(places, factors)
     n_outside = tally.missing + (0 if clamp else tally.outside)
     if outside == "refuse":
         refuse_outside(n_outside)
     else:
         tree, own, level_codes, words = with_other_leaf(tree, own, level_codes, words, n_outside)
     labels = labels_of(tree, level_codes, words, _level_names(column, factors))
-    counts = tree.add_up(own)
     report = tally.report(column, table.first_row)
-    recipe = Recipe(weight or "", *bound_of(quota), numbers=True, cut=clamp, bounds=(float(edges[0]), float(edges[-1])))
+    bounds = tuple(places[[0, -1]].tolist())
+    recipe = Recipe(weight or "", *bound_of(quota), numbers=True, cut=clamp, bounds=bounds)
     report = replace(report, notices=(*table.notices, *report.notices), recipe=recipe)
-    return Dataset(table.preview.name, tree, labels, counts, DomainSource.PUBLIC, report, table.digest())
+    data = Dataset(table.preview.name, tree, labels, tree.add_up(own), DomainSource.PUBLIC, report, table.digest())
+    return _with_edges(data, places)
 
 
-def bin_edges(lower: float, upper: float, n_bins: int) -> FloatArray:
-    """Return the n_bins + 1 edges of equal bins.
+def _with_edges(data: Dataset, edges: FloatArray) -> Dataset:
+    """The same, whose labels need not be read again to find its edges."""
+    vars(data)["edges"] = edges
+    return data
 
-    >>> bin_edges(0, 1, 4).tolist()
-    [0.0, 0.25, 0.5, 0.75, 1.0]
-    """
-    low = checks.number("lower", lower, code="BOUNDS")
-    high = checks.number("upper", upper, code="BOUNDS")
-    if not low < high:
-        raise InputError("BOUNDS", f"Expected lower < upper, got lower = {low:g} and upper = {high:g}.")
-    if not math.isfinite(high - low):
-        raise InputError("BOUNDS", "Expected bounds whose difference is a finite number.")
-    n = checks.integer("the number of bins", n_bins, low=2, high=checks.MAX_NODES - 1, code="TREE_SHAPE")
-    edges = low + (high - low) * (np.arange(n + 1) / n)
-    edges[-1] = high
-    if not (np.diff(edges) > 0).all():
-        raise InputError(
-            "TREE_SHAPE", f"{whole(n)} bins between {low:g} and {high:g} are too narrow to tell apart; use fewer."
-        )
-    return edges
+
+def _edges(lower: float | None, upper: float | None, n_bins: int | None, edges: Sequence[float] | None) -> FloatArray:
+    """The edges that were asked for in one of the two ways."""
+    if edges is not None and (lower, upper, n_bins) == (None, None, None):
+        return own_edges(edges)
+    if edges is not None or lower is None or upper is None or n_bins is None:
+        raise InputError("BOUNDS", "Expected lower, upper and n_bins for equal bins, or edges alone.")
+    return bin_edges(lower, upper, n_bins)
 
 
 def column_of(names: Sequence[str], n_bins: int) -> str:
@@ -175,6 +173,7 @@ class _BinTally:
 
     def __init__(self, edges: FloatArray, clamp: bool, weighted: bool, quota: UnitQuota | None) -> None:
         self._edges, self._clamp, self._quota = edges, clamp, quota
+        self._bins = bin_finder(edges)
         self._largest = 1
         self._counter = counting.PathCounter([edges.size - 1], weighted)
         self.rows = self.numbers = self.missing = self.outside = self.total = 0
@@ -195,9 +194,7 @@ class _BinTally:
         self.numbers += values.size - int(np.count_nonzero(absent))
         kept = np.clip(values[~absent], self._edges[0], self._edges[-1]) if self._clamp else values[inside]
         of_kept = ~absent if self._clamp else inside
-        self._counter.add(
-            [bin_of(kept, self._edges)], [self._edges.size - 1], None if amounts is None else amounts[of_kept]
-        )
+        self._counter.add([self._bins(kept)], [self._edges.size - 1], None if amounts is None else amounts[of_kept])
 
     def counts(self) -> IntArray:
         """Return the records of each bin."""
@@ -246,20 +243,6 @@ class _BinTally:
         return inside, absent
 
 
-def bin_of(values: FloatArray, edges: FloatArray) -> IntArray:
-    """Return the bin of each value between the first and last edge; the last bin is closed.
-
-    >>> bin_of(np.array([0.0, 0.5, 1.0]), bin_edges(0, 1, 2)).tolist()
-    [0, 1, 1]
-    """
-    n = edges.size - 1
-    guess: IntArray = ((values - edges[0]) * (n / (edges[-1] - edges[0]))).astype(np.int64)
-    np.clip(guess, 0, n - 1, out=guess)
-    guess -= values < edges[guess]  # rounding moves a guess by at most one bin
-    guess += (guess < n - 1) & (values >= edges[np.minimum(guess + 1, n)])
-    return guess
-
-
 def _factors(branching: Sequence[int] | None, n_bins: int) -> tuple[int, ...]:
     if branching is None:
         return (n_bins,)
@@ -278,23 +261,6 @@ def _factors(branching: Sequence[int] | None, n_bins: int) -> tuple[int, ...]:
 
 def _interval_labels(edges: FloatArray, factors: Sequence[int]) -> tuple[tuple[IntArray, ...], Words]:
     """Return the codes and labels of the intervals of every level below the root."""
-    shown = _numbers_as_text(edges)
-    codes: list[IntArray] = []
-    words: list[list[str]] = []
-    for n in np.cumprod(factors):
-        ends = shown[:: (edges.size - 1) // int(n)]
-        words.append([f"[{a}, {b})" for a, b in pairwise(ends)])
-        words[-1][-1] = words[-1][-1][:-1] + "]"
-        codes.append(np.arange(n))
-    return tuple(codes), tuple(words)
-
-
-def _numbers_as_text(edges: FloatArray) -> list[str]:
-    """Return edges with as few digits as keep them apart."""
-    for digits in (6, 12, 17):
-        shown = [f"{edge + 0.0:.{digits}g}" for edge in edges]
-        if len(set(shown)) == len(shown) and (
-            digits > 6 or np.allclose(edges, np.array(shown, float), rtol=1e-12, atol=0)
-        ):
-            return shown
-    return shown
+    sizes = np.cumprod(factors).tolist()
+    words = tuple(interval_labels(edges[:: (edges.size - 1) // n]) for n in sizes)
+    return tuple(map(np.arange, sizes)), words

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset
-from treedp_core.records.count.bins import bin_edges, column_of
+from treedp_core.records.count.bins import column_of
 from treedp_core.tree import FloatArray, IntArray
-
-_INTERVAL: Final = re.compile(r"\[(\S+), (\S+)[)\]]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +83,7 @@ class Bins:
 
 
 def bins_of(data: Dataset) -> Bins:
-    """Return the bins of a data set: its leaves, with the edges of a binned column, else numbered in their order.
+    """Return the bins of a data set: its leaves, with the edges that they have, else numbered in their order.
 
     A leaf "(other)" is the last bin, so that the bins hold all records.
 
@@ -108,26 +104,13 @@ def bins_of(data: Dataset) -> Bins:
     if counts.size < 2:
         raise InputError("TREE_SHAPE", "A CDF needs at least 2 bins; the data set in use has 1.")
     within = counts.size - (other is not None)
-    edges = _edges(data, within)
-    unit = column_of(data.labels.level_names[1:], within) if edges is not None else "leaf, in its order"
+    edges = data.edges
     if edges is None:
+        unit = "category, in its order"
         return Bins(data.name, unit, counts, np.arange(counts.size + 1, dtype=float), data.fingerprint, False)
+    unit = column_of(data.labels.level_names[1:], within)
     if other is not None:
         edges = np.append(edges, np.inf)
     return Bins(data.name, unit, counts, edges, data.fingerprint, has_other=other is not None,
                 is_cut=data.report.cut > 0,
                 is_part=data.report.outside_range > 0 or (other is not None and counts[-1] > 0))  # fmt: skip
-
-
-def _edges(data: Dataset, n_bins: int) -> FloatArray | None:
-    """Edges of equal bins from the labels of the first and last leaf, or None where they are no intervals."""
-    last = data.tree.level(data.tree.height).stop - 1
-    last -= last == data.other_leaf
-    first = _INTERVAL.fullmatch(data.labels.label(last - n_bins + 1))
-    final = _INTERVAL.fullmatch(data.labels.label(last))
-    if first is None or final is None:
-        return None
-    try:
-        return bin_edges(float(first[1]), float(final[2]), n_bins)
-    except ValueError:  # labels of a user that only look like intervals; an InputError is one too
-        return None

@@ -1,0 +1,118 @@
+"""Which leaves are bins with edges, of which widths, and which are categories in their order."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treedp_core.plans import ReleasePlan
+from treedp_core.records import Dataset, count_bins, count_hierarchy, domain_of_paths, domain_of_values
+from treedp_core.records.stored import about, nodes_of, restored
+from treedp_core.studies.cdf import CdfSettings, plan_cdf
+from treedp_core.studies.cdf.bins import bins_of
+
+AGES = {"[0, 5)": 7, "[5, 18)": 17, "[18, 65)": 61, "[65, 100)": 22}
+
+
+def counted(groups: dict[str, int]) -> Dataset:
+    """Records that carry these labels, so many of each; the labels are the categories, in this order."""
+    rows = [f'"{label}"' for label, often in groups.items() for _ in range(often)]
+    return count_hierarchy("\n".join(["age", *rows]).encode(), ["age"], domain=domain_of_values([list(groups)]))
+
+
+def test_labels_of_unequal_intervals_keep_their_widths() -> None:
+    """Seen failing: edges at 0, 25, 50, 75 and 100, and 78 records "from 25 to 75", which are those from 5 to 65."""
+    bins = bins_of(counted(AGES))
+    assert bins.numeric and bins.edges.tolist() == [0, 5, 18, 65, 100, np.inf]
+    assert bins.unit == "age" and bins.counts.tolist() == [7, 17, 61, 22, 0]
+    start, stop = bins.bin_at(5), bins.bin_at(65)
+    assert bins.ends(start, stop) == (5, 65) and bins.within(start, stop) == 78
+
+
+TENS = {f"[{age}, {age + 10})": age for age in range(0, 110, 10)}
+NOT_IN_A_ROW = {
+    "in the order of text": {label: TENS[label] for label in sorted(TENS)},
+    "one is missing": {label: n for label, n in TENS.items() if label != "[40, 50)"},
+    "two overlap": {**AGES, "[90, 110)": 3},
+    "open end": {**AGES, "[100, inf)": 3},
+    "a word among them": {**AGES, "unknown": 3},
+    "whole numbers": {"0-4": 3, "5-17": 2, "18-64": 5},
+}
+
+
+@pytest.mark.parametrize("name", NOT_IN_A_ROW)
+def test_other_labels_are_categories_in_their_order(name: str) -> None:
+    """Seen failing: edges were made up for the first four, from the first and the last label."""
+    bins = bins_of(counted(NOT_IN_A_ROW[name]))
+    assert not bins.numeric and bins.unit == "category, in its order"
+    assert bins.edges.tolist() == list(range(bins.n_bins + 1))
+
+
+def test_intervals_below_several_parents_are_categories() -> None:
+    """Sex, then age: edges seemed to run across both sexes."""
+    domain = domain_of_values([["F", "M"], list(AGES)])
+    data = count_hierarchy(b'sex,age\nF,"[0, 5)"\nM,"[18, 65)"\n', ["sex", "age"], domain=domain)
+    assert data.edges is None and not bins_of(data).numeric
+    nested = domain_of_paths(b'of age,age\nno,"[0, 5)"\nno,"[5, 18)"\nyes,"[18, 65)"\n', ["of age", "age"])
+    below = count_hierarchy(b'of age,age\nno,"[0, 5)"\nyes,"[18, 65)"\n', ["of age", "age"], domain=nested)
+    assert bins_of(below).edges.tolist() == [0, 5, 18, 65, np.inf]
+
+
+EDGES = st.lists(st.integers(-2000, 2000), min_size=3, max_size=30, unique=True).map(sorted)
+
+
+@given(edges=EDGES, decimals=st.integers(0, 3), factors=st.sampled_from([None, "last"]))
+@settings(max_examples=30)
+def test_edges_survive_saving_and_pickling(edges: list[int], decimals: int, factors: str | None) -> None:
+    """Those of own bins, of equal ones, and of the labels of both, counted as categories."""
+    own = [edge / 10**decimals for edge in edges]
+    numbers = ("v\n" + "\n".join(map(repr, own))).encode()
+    branching = None if factors is None or (len(own) - 1) % 2 else (2, (len(own) - 1) // 2)
+    branching = None if branching is None or branching[1] < 2 else branching
+    for data in (
+        count_bins(numbers, "v", edges=own, branching=branching),
+        count_bins(numbers, "v", lower=own[0], upper=own[-1], n_bins=len(own) - 1, branching=branching),
+        counted({f"[{a!r}, {b!r})": 1 for a, b in pairwise(own)}),
+    ):
+        assert data.edges is not None
+        told = data.edges.tolist()
+        if data.report.recipe.numbers and data.labels.level_names[-1] == "v" and data.edges.size == len(own):
+            assert (told[0], told[-1]) == (own[0], own[-1])
+        for again in (restored(about(data), nodes_of(data)), pickle.loads(pickle.dumps(data))):
+            assert again.fingerprint == data.fingerprint
+            assert again.edges is not None and again.edges.tolist() == told
+        assert bins_of(data).edges.tolist() == [*told, np.inf]
+
+
+def test_a_plan_states_bounds_of_equal_bins_and_all_edges_of_others() -> None:
+    def stated(data: Dataset) -> ReleasePlan:
+        bins = bins_of(data)
+        return ReleasePlan.of(plan_cdf(CdfSettings(bins.n_bins, (bins.n_bins,))), bins, counted=data)
+
+    ages = b"age\n3\n17\n64\n99\n"
+    equal, own = (
+        stated(count_bins(ages, "age", **how))
+        for how in ({"lower": 0, "upper": 100, "n_bins": 4}, {"edges": [0, 5, 18, 65.5, 100]})
+    )
+    assert equal.domain.bins is not None and own.domain.bins is not None
+    assert equal.domain.bins.edges == (0, 100) and equal.domain.bins.all_edges == (0, 25, 50, 75, 100)
+    assert own.domain.bins.edges == own.domain.bins.all_edges == (0, 5, 18, 65.5, 100)
+    assert "public: 4 bins from 0 to 100 and one for all else" in equal.to_markdown()
+    assert "public: 4 bins with edges at 0, 5, 18, 65.5, 100 and one for all else" in own.to_markdown()
+    for one in (equal, own):
+        assert ReleasePlan.from_json(one.to_json()) == one
+
+
+def test_a_plan_of_labels_asks_for_labels() -> None:
+    """Seen failing: its program read "[0, 5)" as a number, found none, and put every record into the last bin."""
+    data = counted(AGES)
+    bins = bins_of(data)
+    plan = ReleasePlan.of(plan_cdf(CdfSettings(bins.n_bins, (bins.n_bins,))), bins, counted=data)
+    assert plan.domain.bins is not None and not plan.domain.bins.is_numeric
+    assert plan.domain.bins.columns == ("age",)
+    assert plan.domain.categories == ((*AGES, "(other)"),)

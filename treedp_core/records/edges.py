@@ -133,7 +133,7 @@ def interval_labels(edges: FloatArray) -> list[str]:
 
 
 def edges_of_labels(labels: Iterable[str]) -> FloatArray | None:
-    """Return the edges of bins with these labels, where all of them meet end to end in ascending order; else None.
+    """Return the edges (n + 1,) of bins with n labels that all meet end to end in ascending order; else None.
 
     All are closed below, and the last may be above as well: "[0, 5)"; or all above: "(0, 5]", the first at both ends.
 

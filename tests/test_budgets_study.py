@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,14 +14,30 @@ from hypothesis import strategies as st
 
 from oracles_pages import dataset
 from pages.ui.origins import count_sample
+from pages.views.budget.words import smallest
 from treedp_core.allocation.shares import handed_over, in_units, rebalanced, shares_of_text
 from treedp_core.checks import InputError
+from treedp_core.errors import Tolerance
 from treedp_core.experiment import Experiment
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.ledger import left_after
-from treedp_core.studies.budget import Ask, Problem, Question, Target, answer, figure4, prior_of, problem_on
+from treedp_core.privacy.origin import Origin, PriorKind
+from treedp_core.studies.budget import (
+    Ask,
+    Prior,
+    Problem,
+    Question,
+    Target,
+    answer,
+    compare,
+    figure4,
+    price,
+    prior_of,
+    problem_on,
+)
 from treedp_core.studies.budget.figure4 import periods
 from treedp_core.tree import Tree
+from treedp_core.words import privacy_text
 
 COUNTS = [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100]
 SMALL = dataset(Tree.from_branching_factors((3, 4)), COUNTS)
@@ -170,3 +187,98 @@ def test_another_draw_is_a_public_prior_with_as_many_records() -> None:
     leaves = data.tree.leaves
     assert 0 < np.abs(prior.counts - data.counts)[leaves].mean() < 3 * np.sqrt(data.counts[leaves]).mean()
     np.testing.assert_array_equal(prior.counts, prior_of(Question(Experiment(seed=8), 20, "draw", 0.0), data).counts)
+
+
+# ---- what a prior is charged for
+
+LAWS_AND_SQUARES = [("laplace", False), ("discrete_laplace", True), ("gaussian", True)]
+IN_RECORDS = (
+    (Target(1, Ask.RMSE, 5.0), Target(2, Ask.RMSE, 20.0)),
+    (Target(2, Ask.EVERY_NODE, 8.0, in_records=True), Target(0, Ask.RMSE, 3.0)),
+    (Target(2, Ask.SHARE, 15.0, 0.9, in_records=True, part=0.5),),
+    (Target(1, Ask.AVERAGE_NODE, 6.0, in_records=True),),
+)
+RELATIVE = (
+    Target(1, Ask.RMSRE, 0.2), Target(2, Ask.EVERY_NODE, 0.5, at_least=10.0),
+    Target(1, Ask.AVERAGE_NODE, 0.1, at_least=1.0), Target(2, Ask.RMSE, 5.0, among=20.0),
+    Target(2, Ask.SHARE, 8.0, among=5.0, in_records=True, part=0.5),
+)  # fmt: skip
+
+
+def problem(counts: list[float], law: str, squares: bool) -> Problem:
+    unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
+    return Problem(SMALL.tree, np.array(counts), law, unit, least_squares=squares)
+
+
+@pytest.mark.parametrize("targets", IN_RECORDS)
+@pytest.mark.parametrize(("law", "squares"), LAWS_AND_SQUARES)
+def test_targets_in_records_have_one_answer_whatever_the_counts(
+    targets: tuple[Target, ...], law: str, squares: bool
+) -> None:
+    """So no prior is charged for them: the answer, and what an equal split needs, are found without any count."""
+    assert not any(target.reads_counts for target in targets)
+    rng = np.random.default_rng(3)
+    every = [SMALL.tree.counts_of_leaves(rng.integers(0, top, 12)).tolist() for top in (2, 10_000)]
+    found = [answer(problem(counts, law, squares), targets) for counts in [[0.0] * 16, *every]]
+    assert {(one.found.total, one.found.shares, one.equal, one.unread) for one in found} == {
+        (found[0].found.total, found[0].found.shares, found[0].equal, found[0].equal)
+    }
+
+
+@pytest.mark.parametrize("target", RELATIVE)
+def test_other_targets_have_another_answer_for_other_counts(target: Target) -> None:
+    """So all that is read off a prior costs it; what an equal split needs for counts of any size is read off none."""
+    assert target.reads_counts
+    counts = [SMALL.tree.counts_of_leaves(np.array(leaves)).tolist() for leaves in ([20] * 12, [30] * 6 + [500] * 6)]
+    few, more = (answer(problem(one, "laplace", False), [target]) for one in counts)
+    assert few.equal != more.equal or few.found.total != more.found.total or target.among
+    assert few.unread == more.unread >= max(few.equal, more.equal)
+
+
+def test_a_price_is_that_of_the_levels_where_nothing_was_paid() -> None:
+    """RMSE 5 and 20 on two levels of raw noise: sqrt(2) / 5 and sqrt(2) / 20, and a prior of 0.5 if there is one."""
+    question = Question(Experiment(mechanism="laplace"), 20, "noisy", 0.5)
+    truth = problem(SMALL.counts.tolist(), "laplace", False)
+    found = answer(truth, IN_RECORDS[0])
+    levels = math.sqrt(2) / 5 + math.sqrt(2) / 20
+    assert price(question, truth, found.found, None).total == pytest.approx(levels)
+    unit = replace(question.experiment, relation="add_or_remove_one").unit
+    paid = Origin(PriorKind.NOISY, 0.5, Currency.EPSILON, unit)
+    assert price(question, truth, found.found, paid).total == pytest.approx(levels + 0.5)
+    assert found.equal == pytest.approx(3 * math.sqrt(2) / 5)
+
+
+@pytest.mark.parametrize("metric", ["rmse", "rmsre"])
+def test_splits_tuned_for_errors_in_records_look_at_nothing(metric: str) -> None:
+    """Greedy and tuned splits have all of the total, one prior or another; for relative errors they pay."""
+    truth = replace(problem(SMALL.counts.tolist(), "laplace", True), metric=metric)
+    paid = Origin(PriorKind.NOISY, 0.5, Currency.EPSILON, truth.unit)
+    rows = [
+        compare(replace(truth, counts=np.full(16, size)), truth, 1.0, ("greedy", "optimum"), 20, paid)
+        for size in (1.0, 300.0)
+    ]
+    spent = {row.spent for one in rows for row in one}
+    assert spent == ({0.5} if metric == "rmsre" else {0.0})
+    if metric == "rmse":
+        assert [row.shares.tolist() for row in rows[0]] == [row.shares.tolist() for row in rows[1]]
+        assert all(row.charged == pytest.approx(1.0) for row in rows[0])
+
+
+def test_what_was_sized_by_a_prior_is_said_with_its_price() -> None:
+    """ε of the answer, and of an equal split, both with 0.5 for the prior; without one, for counts of any size."""
+    question = Question(Experiment(mechanism="laplace"), 20, "noisy", 0.5)
+    unit = replace(question.experiment, relation="add_or_remove_one").unit
+    counts = SMALL.tree.counts_of_leaves(np.full(12, 400))
+    tuned = replace(problem(counts.tolist(), "laplace", False), tolerance=Tolerance(threshold=10.0))
+    paid = Prior(PriorKind.NOISY, 0.5, Currency.EPSILON, unit, counts=counts.astype(float))
+    for value, saves in ((0.02, True), (0.9, False)):
+        target = Target(2, Ask.RMSRE, value)
+        found, least = answer(tuned, [target]), math.sqrt(2) / (400 * value)
+        told = smallest(question, paid, [target], found, ["all", "a", "b"])
+        without = 3 * math.sqrt(2) / (10 * value)
+        assert f"**ε = {privacy_text(least + 0.5)}**" in told
+        assert f"an equal split needs {privacy_text(3 * least + 0.5)}, the prior included" in told
+        assert f"and {privacy_text(without)} without one, for counts of any size" in told
+        assert ("costs more than it saves" not in told) == saves == (without > least + 0.5)
+    free = smallest(question, None, IN_RECORDS[0], answer(tuned, IN_RECORDS[0]), ["all", "a", "b"])
+    assert "prior" not in free and f"an equal split needs {privacy_text(3 * math.sqrt(2) / 5)}." in free

@@ -809,10 +809,18 @@ def test_targets_charge_the_noisy_prior_on_top(budget: Callable[..., AppTest]) -
     assert float(values["Smallest ε in all"]) > 0.25
     assert "for the prior 0.25" in words(app) and "promised as what came out, not as a bound" in words(app)
     told = next(part.value for part in app.main.markdown if "an equal split needs" in part.value)
-    equal = float(told.rpartition("needs ")[2].partition(":")[0].rstrip("."))
-    assert ("tuning costs more than it saves" in told) == (equal < float(values["Smallest ε in all"]))
-    cheap = budget(bud_view="targets", bud_prior_eps="0.01")
-    assert "tuning costs more" not in words(cheap)
+    assert "the prior included, and" in told and "without one, for counts of any size" in told
+
+
+def test_targets_in_records_charge_no_prior(budget: Callable[..., AppTest]) -> None:
+    """Raw noise: sqrt(2) / 5 and sqrt(2) / 20, whatever prior is chosen; nothing of it is handed over."""
+    app = budget(bud_view="targets", bud_prior="noisy", bud_mechanism="laplace", bud_least_squares="0", nbr=ADD,
+                 bud_targets="0, rmse:5, rmse:20")  # fmt: skip
+    values = metric_values(app)
+    least = math.sqrt(2) / 5 + math.sqrt(2) / 20
+    assert values["For the prior"] == "0" and float(values["Smallest ε in all"]) == pytest.approx(least, rel=1e-3)
+    assert "nothing is tuned on them, nothing charged" in words(app) and "Judged by its noise alone" in words(app)
+    assert app.session_state["bud_prior"] == "noisy"
 
 
 def test_impossible_targets_name_the_level_that_binds(budget: Callable[..., AppTest]) -> None:

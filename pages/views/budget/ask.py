@@ -10,20 +10,59 @@ from pages.ui import uploads
 from pages.ui.setting import in_a_row
 from pages.ui.settings import LEVEL, SEED, THRESHOLD
 from pages.ui.shared import experiment, note_of_slack, slack
-from pages.ui.store import is_uploaded
+from pages.ui.store import dataset, is_uploaded
 from pages.ui.text import small_print
 from pages.ui.unused import NO_SLACK, NOTHING_DRAWN, Reasons, unspent
 from pages.views.budget import settings as s
 from pages.views.budget.prior import show_upload
+from treedp_core.checks import InputError
+from treedp_core.errors import METRICS
+from treedp_core.errors.metrics import squared
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy.origin import DOOR
-from treedp_core.studies.budget import Question
-from treedp_core.studies.budget.question import FROM_FILE, PAID
+from treedp_core.studies.budget import Ask, Question, Target, targets_of_text, usual_text
+from treedp_core.studies.budget.question import FROM_FILE, NONE, PAID
 from treedp_core.words import short
 
 
+def wanted() -> tuple[Target, ...]:
+    """Return the targets that are set, level by level.
+
+    Raises
+    ------
+    InputError
+        ``TARGET_RANGE``.
+    """
+    return targets_of_text(text(), dataset().tree.n_levels, usual(), s.CONFIDENCE.value, THRESHOLD.value)
+
+
+def text() -> str:
+    """Return the targets as they are typed, or those that stand until others are."""
+    return s.TARGETS.value.strip() or usual_text(dataset().tree.n_levels)
+
+
+def usual() -> Ask:
+    """Return what kind a target without one is of."""
+    return Ask[s.ASK.value.upper()]
+
+
+def _reads_counts() -> bool:
+    """Whether the best split depends on the counts: errors in records are the same whatever they are."""
+    if s.VIEW.value != s.TARGETS_VIEW:
+        return METRICS[s.METRIC.value].loss is not squared
+    try:
+        return any(target.reads_counts for target in wanted())
+    except InputError:
+        return True
+
+
 def prior() -> str:
-    """Return what splits may be tuned on: another draw is of made-up data only."""
+    """Return what splits are tuned on: nothing where no split depends on counts."""
+    return _chosen() if _reads_counts() else NONE
+
+
+def _chosen() -> str:
+    """What splits may be tuned on: another draw is of made-up data only."""
     return "noisy" if s.PRIOR.value == "draw" and is_uploaded() else s.PRIOR.value
 
 
@@ -50,14 +89,16 @@ def question() -> Question:
 
 def draw_prior() -> None:
     """Show what splits may be tuned on."""
-    s.PRIOR.set(prior())
+    s.PRIOR.set(_chosen())
     here = [name for name in s.PRIORS if name != "draw" or not is_uploaded()]
-    s.PRIOR.draw(offered=uploads.offered(here, FROM_FILE, prior()))
+    s.PRIOR.draw(offered=uploads.offered(here, FROM_FILE, _chosen()))
 
 
 def notes() -> None:
     """Show what is to be said of the noise and of the prior: below the figure, which is not moved by it."""
     note_of_slack([s.MECHANISM.value], "bud_set_delta")
+    if prior() == NONE:
+        small_print("Errors in records are the same whatever the counts: nothing is tuned on them, nothing charged.")
     if prior() in FROM_FILE:
         show_upload()
     if prior() == "true":
@@ -74,7 +115,7 @@ def more(*, metric: bool = False, slices: bool = False) -> None:
     with in_a_row():
         s.MECHANISM.draw()
         s.LEAST_SQUARES.draw()
-        if prior() in PAID:
+        if _chosen() in PAID:
             s.PRIOR_EPSILON.draw()
     tuning(metric=metric, slices=slices)
 

@@ -36,6 +36,7 @@ from treedp_core.studies.budget import (
     prior_of,
     problem_on,
 )
+from treedp_core.studies.budget.question import NONE
 from treedp_core.words import plural
 
 GREEDY, OPTIMUM = "greedy", "optimum"
@@ -55,9 +56,9 @@ class Compared:
         The problem on the true counts.
     rows : tuple of Result
     prior : Ran or None
-        What splits may be tuned on.
+        What splits may be tuned on; also None where no split depends on counts.
     tuned : Ran or None
-        The problem on it.
+        The problem on it, on counts of 0 where none are needed; None while a prior is needed and missing.
     refused : tuple of InputError
         Why there is no prior, or no split of one's own.
     search : pages.ui.result.Result or None
@@ -157,12 +158,19 @@ def _compared(question: Question, key: Hashable) -> Compared:
     if question.from_file and of_file is None:
         return simple
     try:
-        prior = of_file if of_file is not None and not question.pays else _made(question, data, of_file)
-        tuned_on = call(problem_on, question, data, prior.get("counts")).named("tuned")
-        found = compare(tuned_on.value, truth.value, total, (GREEDY,), question.phases, prior.value)
+        prior = None if question.prior == NONE else _prior(question, data, of_file)
+        of_prior = () if prior is None else (prior.get("counts"),)
+        tuned_on = call(problem_on, question, data, *of_prior).named("tuned")
+        origin = None if prior is None else prior.value
+        found = compare(tuned_on.value, truth.value, total, (GREEDY,), question.phases, origin)
     except InputError as error:
         return replace(simple, refused=(error,))
     return replace(simple, rows=(*simple.rows, *found), prior=prior, tuned=tuned_on)
+
+
+def _prior(question: Question, data: Ran[Dataset], of_file: Ran[Prior] | None) -> Ran[Prior]:
+    """The prior that is asked for."""
+    return of_file if of_file is not None and not question.pays else _made(question, data, of_file)
 
 
 def _made(question: Question, data: Ran[Dataset], of_file: Ran[Prior] | None) -> Ran[Prior]:
@@ -175,10 +183,9 @@ def _made(question: Question, data: Ran[Dataset], of_file: Ran[Prior] | None) ->
 def _completed(one: Compared, best: bool) -> Compared:
     """The same with the tuned split, once it is found, and a split of one's own, once it is asked for."""
     asked = one.question
-    if best and one.tuned is not None and one.prior is not None:
-        work = partial(
-            compare, one.tuned.value, one.truth.value, asked.total, (OPTIMUM,), asked.phases, one.prior.value
-        )
+    if best and one.tuned is not None:
+        origin = None if one.prior is None else one.prior.value
+        work = partial(compare, one.tuned.value, one.truth.value, asked.total, (OPTIMUM,), asked.phases, origin)
         search = result.in_background("budget_optimum", one.key, 100, work)
         one = replace(one, rows=(*one.rows, *(search.here() if search.is_ready else ())), search=search)
     if s.CUSTOM in (s.STRATEGY.value, s.VIEW.value) or s.SHARES.value:
@@ -208,7 +215,7 @@ def rows_again(one: Compared) -> Ran[list[Result]]:
     names = tuple(name for name in STRATEGIES if one.row(name) is not None)
     more: dict[str, Any] = {"names": names}
     if one.tuned is not None:
-        more |= {"prior": one.tuned, "origin": one.prior, "phases": one.question.phases}
+        more |= {"prior": one.tuned, "phases": one.question.phases} | ({"origin": one.prior} if one.prior else {})
     mine = one.row(s.CUSTOM)
     if mine is not None:
         more |= {"shares": custom_shares(), "shares_from": mine.origin}

@@ -45,6 +45,7 @@ _TUNED_ON: Final = {
     "public": "a public file",
     "earlier": "one simulated noisy release of a historic file",
     "true": "the TRUE COUNTS: not to be published",
+    "none": "no counts, as errors in records are the same whatever they are",
 }
 
 

@@ -19,8 +19,9 @@ from treedp_core.studies.budget.greedy import MAX_PHASES, PHASES
 from treedp_core.studies.budget.strategies import CUSTOM as CUSTOM
 from treedp_core.words import short
 
+TARGETS_VIEW: Final = "targets"
 VIEWS: Final = {
-    "targets": "From targets to ε",
+    TARGETS_VIEW: "From targets to ε",
     "custom": "Your own split",
     "strategies": "Strategies",
     "curves": "Error vs ε",

@@ -12,7 +12,7 @@ from pages.ui import frame, plans, result, tuned
 from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.setting import in_a_row
-from pages.ui.settings import EPSILON, EPSILON_TUNED, THRESHOLD
+from pages.ui.settings import EPSILON, EPSILON_TUNED
 from pages.ui.store import dataset
 from pages.ui.text import lit, plain, prose
 from pages.views.budget import ask, compared, words
@@ -28,13 +28,12 @@ from treedp_core.studies.budget import (
     Ask,
     Origin,
     Price,
+    Prior,
     Target,
     Wanted,
     answer,
     price,
     target_table,
-    targets_of_text,
-    usual_text,
     with_target,
     without,
 )
@@ -66,35 +65,16 @@ def show() -> Told:
     return told._replace(badges=words.CONFIRMED)
 
 
-def wanted() -> tuple[Target, ...]:
-    """Return the targets that are set, level by level.
-
-    Raises
-    ------
-    InputError
-        ``TARGET_RANGE``.
-    """
-    return targets_of_text(_text(), dataset().tree.n_levels, _usual(), s.CONFIDENCE.value, THRESHOLD.value)
-
-
-def _text() -> str:
-    return s.TARGETS.value.strip() or usual_text(dataset().tree.n_levels)
-
-
-def _usual() -> Ask:
-    return Ask[s.ASK.value.upper()]
-
-
 def _chips() -> None:
     """One chip a target, which takes it away.
 
     Other targets are another widget: a browser may still say what was chosen of those before.
     """
     try:
-        there = dict(enumerate(wanted()))
+        there = dict(enumerate(ask.wanted()))
     except InputError:
         there = {}
-    names, key = dataset().labels.level_names, f"{CHIPS}_{hash(_text()):x}"
+    names, key = dataset().labels.level_names, f"{CHIPS}_{hash(ask.text()):x}"
     st.session_state[key] = list(there)
     st.pills(
         "Targets", list(there), selection_mode="multi", key=key, on_change=_dropped, args=(key, tuple(there)),
@@ -105,7 +85,7 @@ def _chips() -> None:
 
 
 def _dropped(key: str, there: tuple[int, ...]) -> None:
-    s.TARGETS.set(without(_text(), [number for number in there if number not in st.session_state[key]], _usual()))
+    s.TARGETS.set(without(ask.text(), [number for number in there if number not in st.session_state[key]], ask.usual()))
 
 
 def _add() -> None:
@@ -145,12 +125,12 @@ def _add() -> None:
 
 
 def _added() -> None:
-    held, ask = st.session_state, _usual()
+    held, kind = st.session_state, ask.usual()
     one = Wanted(
-        ask, float(held[VALUE] or 0.0), ask not in (Ask.RMSE, Ask.RMSRE) and held.get(UNIT) == UNITS[1],
-        float(held.get(PART) or 95.0) if ask is Ask.SHARE else 95.0, float(held[AMONG] or 0.0),
+        kind, float(held[VALUE] or 0.0), kind not in (Ask.RMSE, Ask.RMSRE) and held.get(UNIT) == UNITS[1],
+        float(held.get(PART) or 95.0) if kind is Ask.SHARE else 95.0, float(held[AMONG] or 0.0),
     )  # fmt: skip
-    s.TARGETS.set(with_target(_text(), int(held[LEVEL]), one, ask))
+    s.TARGETS.set(with_target(ask.text(), int(held[LEVEL]), one, kind))
 
 
 def _targets(one: Compared) -> None:
@@ -165,7 +145,7 @@ def _targets(one: Compared) -> None:
 def _sought(one: Compared) -> result.Result[Answer]:
     """The answer; below targets that are refused, and while another is sought, the last one."""
     try:
-        targets = wanted()
+        targets = ask.wanted()
         if one.tuned is None:
             raise InputError("PRIOR_EMPTY", "Expected a prior to look at.")
     except InputError as error:
@@ -183,8 +163,7 @@ def _figure(of: Compared, targets: tuple[Target, ...], kept: result.Result[Answe
         told = f"{SEARCHING} …" if kept.is_pending else "No answer: see below."
         fig, ran = call(targets_met, (), names, ()), None
     else:
-        assert of.prior is not None
-        told = words.smallest(of.question, of.prior.value, targets, found, [lit(name, 24) for name in names])
+        told = words.smallest(of.question, _prior(of), targets, found, [lit(name, 24) for name in names])
         fig = call(targets_of, _answered(of, targets, found), names, targets)
         ran = _table(of, targets, found)
     frame.figure(
@@ -195,6 +174,10 @@ def _figure(of: Compared, targets: tuple[Target, ...], kept: result.Result[Answe
         caption=PANELS if found is None else words.answered(found.found, of.question, targets),
         ran=ran,
     )
+
+
+def _prior(of: Compared) -> Prior | None:
+    return None if of.prior is None else of.prior.value
 
 
 def _answered(of: Compared, targets: tuple[Target, ...], found: Answer) -> Ran[Answer]:
@@ -222,14 +205,14 @@ def _more(one: Compared) -> None:
 
 
 def _ledger(of: Compared, targets: tuple[Target, ...], of_targets: Answer) -> None:
-    assert of.prior is not None
     found, seen = of_targets.found, of_targets.seen
-    names, symbol, prior = dataset().labels.level_names, of.question.symbol, of.prior.value
+    names, symbol, prior = dataset().labels.level_names, of.question.symbol, _prior(of)
     cost = price(of.question, of.truth.value, found, prior)
     cards((
         ("Smallest ε in all", privacy_text(cost.epsilon), f"{symbol} = {privacy_text(found.total)}, levels",
          "What the levels and the prior cost together, in ε, rounded up."),
-        ("For the prior", privacy_text(prior.spent), symbol, "What the split was tuned on cost; 0 where it is public."),
+        ("For the prior", privacy_text(prior.spent if prior else 0), symbol,
+         "What the split was tuned on cost; 0 where it is public, or where nothing depends on counts."),
         ("Seen in simulation", *words.seen(seen),
          "What simulated releases with this split reach of the target that binds; the table below has every target."),
         ("Binding level", *words.binding(found, names), "The level whose target asks for the most."),
@@ -247,14 +230,14 @@ def _ledger(of: Compared, targets: tuple[Target, ...], of_targets: Answer) -> No
         type="primary",
         disabled=not cost.shares,
         on_click=_use,
-        args=(cost, prior.origin),
+        args=(cost, None if prior is None else prior.origin),
         help="Puts the total into the sidebar and the split into “Your own split”.",
     )
 
 
-def _use(cost: Price, prior: Origin) -> None:
+def _use(cost: Price, prior: Origin | None) -> None:
     EPSILON.set(cost.to_set)
-    EPSILON_TUNED.set(EPSILON_TUNED.default if prior.is_private else cost.to_set)
+    EPSILON_TUNED.set(EPSILON_TUNED.default if prior is None or prior.is_private else cost.to_set)
     s.SHARES.set(cost.shares)
     s.STRATEGY.set(s.CUSTOM)
     s.VIEW.set(s.CUSTOM)

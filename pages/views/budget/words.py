@@ -24,6 +24,7 @@ from treedp_core.studies.budget import (
     Target,
     best_simple,
 )
+from treedp_core.studies.budget.question import NONE
 from treedp_core.tree import Tree
 from treedp_core.words import (
     budget_text,
@@ -206,24 +207,29 @@ def target(one: Target, level: str) -> str:
     return f"{'every' if one.ask is Ask.EVERY_NODE else 'a random'} {level}{large} within {within}"
 
 
-def smallest(of: Question, prior: Prior, targets: Sequence[Target], found: Answer, names: Sequence[str]) -> str:
+def smallest(of: Question, prior: Prior | None, targets: Sequence[Target], found: Answer, names: Sequence[str]) -> str:
     """Return the smallest budget in a sentence: what is wanted, what it costs, who gets it, and what equal parts need.
 
-    `names` are those of the levels, ready for the screen.
+    Whatever was sized by a prior includes its price. `names` are those of the levels, ready for the screen.
     """
+    paid = prior.spent if prior is not None else 0.0
     every = [target(one, names[one.level]) for one in targets]
     wanted = " and ".join(filter(None, (", ".join(every[:-1]), every[-1])))
     single = [one for one in targets if one.on_counts]
     sure = f", {'each ' if len(single) > 1 else ''}with probability {short(single[0].confidence)}" if single else ""
     parts = [_part(of, amount, found.found.total, names[level]) for level, amount in enumerate(found.found.amounts)]
-    parts += [f"{privacy_text(of.epsilon_of_prior)} for the prior"] if prior.spent else []
-    total = privacy_text(of.epsilon(found.found.total + prior.spent))
-    equal = privacy_text(of.epsilon(found.equal)) if math.isfinite(found.equal) else "more than is offered here"
-    wasted = ": here tuning costs more than it saves" if found.equal <= found.found.total + prior.spent else ""
-    return (
-        f"{upper_first(wanted)}{sure}: **ε = {total}**, of which {' and '.join(filter(None, parts))}; "
-        f"an equal split needs {equal}{wasted if prior.spent else ''}."
-    )
+    parts += [f"{privacy_text(of.epsilon_of_prior)} for the prior"] if paid else []
+    total = privacy_text(of.epsilon(found.found.total + paid))
+    equal = f"an equal split needs {_needs(of, found.equal + paid)}"
+    if paid:
+        saves = found.unread > found.found.total + paid
+        costs = "" if saves else ": here the prior costs more than it saves"
+        equal += f", the prior included, and {_needs(of, found.unread)} without one, for counts of any size{costs}"
+    return f"{upper_first(wanted)}{sure}: **ε = {total}**, of which {' and '.join(filter(None, parts))}; {equal}."
+
+
+def _needs(of: Question, amount: float) -> str:
+    return privacy_text(of.epsilon(amount)) if math.isfinite(amount) else "more than is offered here"
 
 
 def _part(of: Question, amount: float, total: float, name: str) -> str:
@@ -265,7 +271,8 @@ _AS_IT_CAME_OUT: Final = (
 def answered(found: Inverse, question: Question, targets: Sequence[Target]) -> str:
     """Return the caption of the smallest budget: by what it is judged, and what is proved of it."""
     return (
-        f"Judged on the prior, with {MECHANISMS[question.law].label} noise"
+        f"Judged {'by its noise alone' if question.prior == NONE else 'on the prior'}, "
+        f"with {MECHANISMS[question.law].label} noise"
         + (", after least squares. " if question.least_squares else ", before least squares. ")
         + ("" if found.exact else "Probabilities after least squares are partly simulated. ")
         + _certainty(found, question)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +16,7 @@ from treedp_core.studies.budget.confirm import Confirmation, confirm_all
 from treedp_core.studies.budget.inverse import Inverse, smallest_budget
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.question import Question
-from treedp_core.studies.budget.reached import equal_split, error_of
+from treedp_core.studies.budget.reached import equal_needs, error_of
 from treedp_core.studies.budget.targets import Target
 from treedp_core.watch import Watch
 from treedp_core.words import float_above, privacy_text
@@ -32,7 +32,11 @@ class Answer:
     confirmed : tuple of Confirmation
         Of every target, from the same releases; of none where nothing need be spent.
     equal : float
-        What an equal split needs for the same targets, in the currency; inf where none meets them.
+        What an equal split needs for the same targets, in the currency; inf where none meets them. Its size is read off
+        the prior as well, so that it costs the prior too.
+    unread : float
+        What an equal split needs whatever the counts are: each is judged as if it were 0, and so by the smallest count
+        that errors are relative to. It costs no prior; inf where none meets the targets.
     reached, reached_equally : tuple of float
         The error at each target, in its own unit: of the answer, and of an equal split of the same total.
     """
@@ -40,6 +44,7 @@ class Answer:
     found: Inverse
     confirmed: tuple[Confirmation, ...]
     equal: float
+    unread: float
     reached: tuple[float, ...]
     reached_equally: tuple[float, ...]
 
@@ -69,13 +74,13 @@ def answer(tuned: Problem, targets: Sequence[Target], watch: Watch | None = None
     found = smallest_budget(tuned, targets, watch)
     problem = tuned if watch is None else tuned.watched(watch)
     if not found.total:
-        return Answer(found, (), 0.0, (0.0,) * len(targets), (0.0,) * len(targets))
+        return Answer(found, (), 0.0, 0.0, (0.0,) * len(targets), (0.0,) * len(targets))
     seen = confirm_all(problem, found.amounts, targets)
-    equal = equal_split(problem, targets)
-    needed = float(problem.charge(equal)) if np.isfinite(equal).all() else np.inf
+    needed = equal_needs(problem, targets)
+    unread = equal_needs(replace(problem, counts=np.zeros(problem.tree.n_nodes)), targets)
     same = problem.scaled((problem.paid > 0).astype(np.float64), found.total)
     errors, equally = ([error_of(problem, split, one) for one in targets] for split in (found.amounts, same))
-    return Answer(found, seen, needed, tuple(errors), tuple(equally))
+    return Answer(found, seen, needed, unread, tuple(errors), tuple(equally))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,14 +107,15 @@ class Price:
     shares: str
 
 
-def price(question: Question, truth: Problem, found: Inverse, prior: Origin) -> Price:
-    """Return what a smallest budget costs with the prior it was tuned on."""
+def price(question: Question, truth: Problem, found: Inverse, prior: Origin | None) -> Price:
+    """Return what a smallest budget costs with the prior it was tuned on; none where it looks at no counts."""
+    paid = prior.spent if prior is not None else 0.0
     spent = tuple(np.where(truth.paid > 0, found.amounts, 0.0).tolist())
-    exact = truth.unit.exact_charge(spent) + Fraction(prior.spent)
-    total = float_above(Fraction(found.total) + Fraction(prior.spent))
+    exact = truth.unit.exact_charge(spent) + Fraction(paid)
+    total = float_above(Fraction(found.total) + Fraction(paid))
     epsilon = question.epsilon(total)
     to_set, shares = float(privacy_text(epsilon)), ""
     if checks.EPSILON_LOW <= to_set <= checks.EPSILON_HIGH and found.total:
-        shares = handed_over(spent, found.total, max(question.amount(to_set), total), prior.spent)
+        shares = handed_over(spent, found.total, max(question.amount(to_set), total), paid)
     ledger = Ledger(truth.unit, question.currency, float_above(exact), prior, spent)
     return Price(total, epsilon, ledger, to_set, shares)

@@ -17,7 +17,7 @@ from treedp_core.studies.budget.greedy import PHASES
 from treedp_core.studies.budget.per_node import node_error
 from treedp_core.studies.budget.prior import Prior, noisy
 from treedp_core.studies.budget.problem import Problem
-from treedp_core.studies.budget.question import Question, prior_of, problem_on
+from treedp_core.studies.budget.question import NONE, Question, prior_of, problem_on
 from treedp_core.studies.budget.strategies import STRATEGIES, compare
 from treedp_core.studies.budget.subtrees import split_by_subtree
 from treedp_core.studies.budget.tables import ERRORS_LABEL
@@ -218,7 +218,8 @@ def curves_of(
     watch = watch or Watch()
     asked = [replace(question, experiment=replace(question.experiment, epsilon=total)) for total in totals]
     drawn = CURVES if prior is not None or not question.from_file else CURVES[:3]
-    looked = [_prior_of(one, data, prior) for one in asked] if len(drawn) == len(CURVES) else []
+    free = question.prior == NONE
+    looked = [] if free or len(drawn) < len(CURVES) else [_prior_of(one, data, prior) for one in asked]
     if looked and not any(looked):
         prior_of(asked[-1], data, prior)  # says why
     errors = np.full((len(drawn), len(totals)), np.nan)
@@ -227,11 +228,12 @@ def curves_of(
         for column, one in enumerate(asked):
             if not STRATEGIES[name].needs_prior:
                 found = compare(truth, truth, one.total, (name,))
-            elif known := looked[column]:
-                tuned = _judged(question, data, known.counts, squares)
-                found = compare(tuned, truth, one.total, (name,), question.phases, known, watch=watch)
             else:
-                continue
+                known = None if free else looked[column]
+                if known is None and not free:
+                    continue
+                tuned = _judged(question, data, None if known is None else known.counts, squares)
+                found = compare(tuned, truth, one.total, (name,), question.phases, known, watch=watch)
             errors[row, column] = found[0].errors.tree
     return Curves(np.asarray(totals, dtype=np.float64), tuple(label for label, _, _ in drawn), errors)
 
@@ -243,7 +245,7 @@ def _prior_of(one: Question, data: Dataset, of_file: Prior | None) -> Prior | No
     return of_file if one.prior == "public" else prior_of(one, data, of_file)
 
 
-def _judged(question: Question, data: Dataset, counts: AnyArray, squares: bool) -> Problem:
+def _judged(question: Question, data: Dataset, counts: AnyArray | None, squares: bool) -> Problem:
     steps = ("least_squares",) if squares else ()
     return problem_on(replace(question, experiment=replace(question.experiment, postprocess=steps)), data, counts)
 

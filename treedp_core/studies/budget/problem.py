@@ -14,6 +14,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, ErrorSummary, Metric, Summary, Tolerance, exact_summary, level_mean
 from treedp_core.errors.expected import NodeErrors, expected_errors
+from treedp_core.errors.metrics import squared
 from treedp_core.mechanisms.calibration import LAWS, LevelLaw, level_law
 from treedp_core.noise import Law
 from treedp_core.postprocess import least_squares
@@ -83,6 +84,11 @@ class Problem:
         lookup(METRICS, self.metric, "metric")
         if np.shape(self.counts) != (self.tree.n_nodes,):
             raise InputError("PRIOR_LEAVES", f"Expected one count for each of the {whole(self.tree.n_nodes)} nodes.")
+
+    @property
+    def reads_counts(self) -> bool:
+        """Whether its errors depend on the counts, so that whoever tunes a split on them has to pay for them."""
+        return METRICS[self.metric].loss is not squared
 
     # ---- what is spent
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+import numpy as np
+
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment, total_of
@@ -20,6 +22,8 @@ from treedp_core.tree import AnyArray
 from treedp_core.watch import generator
 from treedp_core.words import privacy_text, setting_text
 
+NONE: Final = "none"
+"""No prior, where nothing reads its counts."""
 PAID: Final = ("noisy", "earlier")
 """Priors that are noisy releases, charged to the total."""
 FROM_FILE: Final = ("public", "earlier")
@@ -36,9 +40,9 @@ class Question:
         Mechanism, total budget, protected unit, metric, threshold and seed; its allocation is not used.
     phases : int
         Of the greedy allocation.
-    prior : {"draw", "noisy", "public", "earlier", "true"}
+    prior : {"draw", "noisy", "public", "earlier", "true", "none"}
         What splits are tuned on; a public one is counted from a file, an earlier one is that with noise, as its records
-        are private too; another draw is of made-up records.
+        are private too; another draw is of made-up records; none where errors are in records, whatever the counts.
     prior_epsilon : float
         What the noisy prior costs; 0 stands for 1, or half of the total where that is less.
     """
@@ -111,10 +115,11 @@ class Question:
         return total_of(self.experiment)
 
 
-def problem_on(question: Question, data: Dataset, counts: AnyArray) -> Problem:
-    """Return what a split is judged by, on counts of one's choice (n_nodes,)."""
-    one = question.experiment
-    return Problem(data.tree, counts, question.law, one.unit, one.metric, one.tolerance, question.least_squares)
+def problem_on(question: Question, data: Dataset, counts: AnyArray | None = None) -> Problem:
+    """Return what a split is judged by, on counts of one's choice (n_nodes,); without any, every count is 0."""
+    one, tree = question.experiment, data.tree
+    known = np.zeros(tree.n_nodes) if counts is None else counts
+    return Problem(tree, known, question.law, one.unit, one.metric, one.tolerance, question.least_squares)
 
 
 def prior_of(question: Question, data: Dataset, earlier: Prior | None = None) -> Prior:

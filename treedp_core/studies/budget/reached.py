@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
+from treedp_core.checks import InputError
 from treedp_core.privacy.rounding import crossing
 from treedp_core.studies.budget.inverse import just_enough, needed, raw_value
 from treedp_core.studies.budget.problem import Problem
@@ -30,6 +32,24 @@ def equal_split(problem: Problem, targets: Sequence[Target]) -> FloatArray:
         return shares * max(needed(bound, MOST[problem.currency]) for bound in bounds)
     enough = just_enough(problem, bounds, shares)
     return enough if problem.tree.n_nodes > EXACT_NODES else Truth(problem, bounds).enough(enough)
+
+
+def equal_needs(problem: Problem, targets: Sequence[Target]) -> float:
+    """Return what an equal split needs to meet every target, in the currency; inf where none does.
+
+    >>> from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+    >>> from treedp_core.studies.budget.targets import Ask
+    >>> from treedp_core.tree import Tree
+    >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
+    >>> raw = Problem(Tree.from_branching_factors((2,)), np.zeros(3), "laplace", unit, least_squares=False)
+    >>> round(equal_needs(raw, [Target(1, Ask.RMSE, 2.0)]) ** 2, 6)  # twice the square root of 1/2
+    2.0
+    """
+    try:
+        equal = equal_split(problem, targets)
+    except InputError:  # on counts of 0 nothing is large enough to be asked about, or close enough
+        return math.inf
+    return float(problem.charge(equal)) if np.isfinite(equal).all() else math.inf
 
 
 def error_of(problem: Problem, amounts: FloatArray, target: Target) -> float:

@@ -183,7 +183,8 @@ def compare(
     phases : int
         Of the greedy allocation.
     origin : Origin, optional
-        Where the prior's counts come from, and what they cost those who look at them.
+        Where the prior's counts come from, and what they cost those who look at them: nobody, where errors are in
+        records.
     watch : Watch, optional
         Told of the progress of a search in hundredths.
 
@@ -198,7 +199,7 @@ def compare(
     results = []
     for name in STRATEGIES if names is None else names:
         one = lookup(STRATEGIES, name, "strategy")
-        paid_for = origin if one.needs_prior else None
+        paid_for = origin if one.needs_prior and prior.reads_counts else None
         left = left_after(total, paid_for, prior.currency)
         found = one.find(prior, left, phases)
         amounts = np.array(prior.budget(found.amounts, left).per_level)

@@ -92,6 +92,15 @@ class Target:
         return self.ask in (Ask.EVERY_NODE, Ask.AVERAGE_NODE, Ask.SHARE)
 
     @property
+    def reads_counts(self) -> bool:
+        """Whether what it takes depends on the prior's counts: relative errors, or large counts alone.
+
+        >>> Target(1, Ask.RMSE, 5.0).reads_counts, Target(1, Ask.EVERY_NODE, 0.1).reads_counts
+        (False, True)
+        """
+        return self.among > 0 or not (self.in_records if self.on_counts else self.ask is Ask.RMSE)
+
+    @property
     def within(self) -> str:
         """How close counts are to be, in words."""
         return f"{self.value:g} records" if self.in_records else f"{100 * self.value:g} %"

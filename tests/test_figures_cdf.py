@@ -89,17 +89,17 @@ def test_half_widths_stand_on_a_linear_axis_from_zero_below_the_cdf() -> None:
 
 def test_ranges_of_ones_own_stand_at_their_own_errors_in_place_of_a_band() -> None:
     """A band of all cumulative counts is far wider than what was asked for, and would hide it."""
-    asked = ((2, 4), ((1, 1, 1.0), (5, 6, -2.0)))
+    asked = ((2, 4), ((1, 1, 1.0), (5, 5, -2.0)))
     found = [replace(one, own=Reach(asked, 9.0, np.array([3.0, 8.0]))) for one in widths(5)]
     mine = lines(5)
     mine.edges[-1] = 7.0
-    fig = band_figure(replace(mine, edges=np.append(mine.edges, np.inf)), found, x_title="x")
+    fig = band_figure(mine, found, x_title="x")
     below = [trace for trace in fig.data if trace.yaxis is None]
     assert [trace.name for trace in below] == ["yours (5) ± 9", "binary tree ± 9"]
     for trace in below:
         assert trace.x == (1.0, 4.0, None, 0.0, 1.0, None, 4.0, 7.0, None)
         assert trace.y == (3.0, 3.0, None, 8.0, 8.0, None, 8.0, 8.0, None)
-        assert trace.customdata[0] == "2-4" and trace.customdata[-1] == "1 + -2*5-6"
+        assert trace.customdata[0] == "2-4" and trace.customdata[-1] == "1 + -2*5"
     assert 8.0 < fig.layout.yaxis.range[1] < 10.0
 
 

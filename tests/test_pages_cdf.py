@@ -328,12 +328,27 @@ def test_true_quantiles_by_hand() -> None:
     assert finer["true (NOT PRIVATE)"].tolist()[2] == 2.1  # the record 2.2 is the fourth, in [2, 2.25): 2 + 1 / 8
 
 
-def test_a_private_total_has_no_consistency_and_says_so() -> None:
-    app = open_page("cdf", nbr="add_or_remove_one")
-    assert codes(app) == [] and not app.error
-    assert words(app).count("is not public under this neighbouring relation") == 1
-    assert "consistent" not in [trace.get("name") for trace in figure(app, "cdf_release")["data"]]
-    assert not app.exception
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one", "replace_unknown"])
+def test_the_median_stands_on_the_first_screen_whoever_is_protected(relation: str) -> None:
+    """901 ages with the median 31, and 500 cells without a number, which are none of them."""
+    numbers = "10\n" * 450 + "31\n" + "50\n" * 450
+    unknown = "?\n" * 500
+    data = count_bins(f"age\n{numbers}{unknown}".encode(), "age", lower=0, upper=64, n_bins=64)
+    app = open_page("cdf", data, cdf_source="current", nbr=relation, eps="50")
+    assert codes(app) == [] and not app.error and not app.exception
+    found = re.search(r"Median (\d+) \((\d+) to (\d+)\) of the records within the bounds", words(app))
+    assert found is not None and found[1] == "31"
+    assert int(found[2]) <= 31 < int(found[3])
+    assert re.search(r"(499|500|501) ± \S+ records are outside the bounds or have no number", words(app))
+    assert "consistent" in [trace.get("name") for trace in figure(app, "cdf_release")["data"]]
+
+
+def test_a_category_is_told_by_its_name_and_no_records_have_no_median() -> None:
+    tree = Tree.from_branching_factors((3,))
+    app = open_page("cdf", dataset(tree, [1, 900, 1], prefix="town"), cdf_source="current", eps="50")
+    assert "Median category, in their order: `town1.1` (no other is likely)." in words(app)
+    app = open_page("cdf", dataset(tree, [0, 0, 0]), cdf_source="current")
+    assert "is 0 or less, so no median can be told" in words(app) and not app.exception
 
 
 @pytest.mark.parametrize(
@@ -430,19 +445,20 @@ def test_an_uploaded_column_is_the_data_set_of_every_page() -> None:
     curve = next(
         t for t in figure(app, "cdf_release")["data"] if t.get("name") == "true within the bounds (NOT PRIVATE)"
     )
-    assert curve["y"] == [0, 0, 1, 1, 3, 3, 3, 3, 3, 4]  # the record beyond the bounds lies in “(other)”
-    assert math.isnan(curve["x"][-1]) and curve["x"][-2] == 8  # at no number
-    assert "8 bins and a last one “(other)”" in words(app)
+    assert curve["y"] == [0, 0, 1, 1, 3, 3, 3, 3, 3]  # the record beyond the bounds is none of them
+    assert "8 bins, other records counted apart" in words(app)
 
 
-def test_what_lies_outside_the_bounds_is_given_no_number_and_never_called_true() -> None:
-    """Two of five sizes lie beyond 8: the upper quartile is one of them, and the sliders end at the bound."""
+def test_what_lies_outside_the_bounds_is_in_no_quantile_and_never_called_true() -> None:
+    """Two of five sizes lie beyond 8: quantiles are those of 1, 3, 3, and the sliders end at the bound."""
     app = upload(
-        open_page("cdf", cdf_source="upload"), "size\n1\n3\n3\n9\n9\n", {"Lower": 0.0, "Upper": 8.0, "Bins K": 8}
+        open_page("cdf", cdf_source="upload", eps="50"),
+        "size\n1\n3\n3\n9\n9\n",
+        {"Lower": 0.0, "Upper": 8.0, "Bins K": 8},
     )
     found = written(app, "quantile").set_index("quantile")
     assert found.columns[-1] == "true within the bounds (NOT PRIVATE)"
-    assert found.iloc[:, -1]["75 %"] == "outside the bounds" and found.iloc[:, -1]["50 %"] != "outside the bounds"
+    assert [found.iloc[:, -1][one] for one in ("5 %", "50 %", "75 %")] == ["1", "3", "3"]
     assert app.slider(key="cdf_to").max == 8.0
     assert "40 % of the records lie outside the bounds" in words(app)
 

@@ -39,7 +39,7 @@ from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records.export.columns import labelled
 from treedp_core.records.export.tables import IN_NAMES, csv_files
 
-REFUSED = ("TOTAL_NOT_PUBLIC", "ALPHA_RANGE")
+REFUSED = ("ALPHA_RANGE",)
 """What a visit may be refused: the figure stands all the same."""
 FRAMES = {"figure", "live", "table", "footer"}
 FILES = {"td_contingency", "td_records"}
@@ -74,15 +74,15 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
                    "bra_padded": "0", "delta": "1e-6", "bra_workload": "range"}, (), BRANCHING),
     ("cdf", {"cdf_source": "current", "cdf_mechanism": "laplace", "cdf_fit": "absolute"}, (), CDF),
     ("cdf", {"cdf_source": "ages", "cdf_tree": "binary", "cdf_post": "0", "contributions": "2"}, (), CDF),
-    ("cdf", {"cdf_source": "current", "nbr": "add_or_remove_one"}, (), CDF - {"cdf_quantiles"}),
+    ("cdf", {"cdf_source": "current", "nbr": "add_or_remove_one"}, (), CDF),
     ("cdf", {"cdf_tree": "root", "cdf_mechanism": "discrete_gaussian", "nbr": "add_or_remove_one"}, (),
-     CDF - {"cdf_quantiles"} | {"cdf_ledger"}),
+     CDF | {"cdf_ledger"}),
     ("cdf", {"cdf_source": "current", "cdf_tree": "optimal", "cdf_mechanism": "gaussian", "cdf_for": "own",
              "cdf_ranges": "1-9, 4-12"}, (), CDF | {"cdf_ledger", "cdf_own"}),
     ("cdf", {"cdf_source": "current", "cdf_tree": "identity", "cdf_mechanism": "laplace", "cdf_for": "ranges"}, (),
      CDF | {"cdf_ledger"}),
     ("cdf", {"cdf_tree": "partition", "cdf_mechanism": "laplace", "cdf_for": "bins", "nbr": "add_or_remove_one"}, (),
-     CDF - {"cdf_quantiles"} | {"cdf_partition_ledger", "cdf_when", "cdf_dawa"}),
+     CDF | {"cdf_partition_ledger", "cdf_when", "cdf_dawa"}),
     ("cdf", {"cdf_view": "error", "cdf_bins": "64", "contributions": "2"}, (),
      {"cdf_error", "cdf_error_at", "cdf_baselines"}),
     ("cdf", {"cdf_view": "optimal", "cdf_bins": "16"}, (), {"cdf_optimal"}),

@@ -59,8 +59,7 @@ class CdfLines:
     Parameters
     ----------
     edges : (K + 1,)
-        Ascending; the last is infinite where a last bin holds what lies outside the bounds.
-        Of the bins, in the column's unit.
+        Of the bins, ascending, in the column's unit.
     truth, noisy : (K,)
     consistent : (K,) or None
     band : pair of (K,) or None
@@ -132,11 +131,10 @@ def _width(lines: CdfLines, one: Width) -> Trace:
 
 def _own_width(lines: CdfLines, one: Width, own: Reach) -> Trace:
     """Each range as a stroke from its first bin to its last; a weighted sum has several at one height."""
-    last = _bounds(lines)[1]
     x, y, said = list[float | None](), list[float | None](), list[str]()
     for asked, off in zip(own.ranges, own.each.tolist(), strict=True):
         for first, stop, _ in terms_of(asked):
-            x += [float(lines.edges[first - 1]), min(float(lines.edges[stop]), last), None]
+            x += [float(lines.edges[first - 1]), float(lines.edges[stop]), None]
             y += [off, off, None]
             said += [text_of(asked)] * 3
     hover = "%{fullData.name}<br>bins %{customdata}: ± %{y:,.1f} by itself<extra></extra>"
@@ -155,14 +153,12 @@ def _look_of(one: Width) -> Trace:
 
 
 def _places(lines: CdfLines, at: AnyArray) -> AnyArray:
-    """Where the curves have their points; nowhere for records outside the bounds."""
-    x = np.concatenate([lines.edges[:1], lines.edges[at + 1]])
-    return np.where(np.isfinite(x), x, np.nan)
+    """Where the curves have their points."""
+    return np.concatenate([lines.edges[:1], lines.edges[at + 1]])
 
 
 def _bounds(lines: CdfLines) -> tuple[float, float]:
-    finite = lines.edges[np.isfinite(lines.edges)]
-    return float(finite[0]), float(finite[-1])
+    return float(lines.edges[0]), float(lines.edges[-1])
 
 
 def _shade(fig: Draft, chosen: tuple[float, float] | None) -> Draft:

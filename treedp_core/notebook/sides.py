@@ -94,8 +94,8 @@ class CdfSide:
     ----------
     name : str
     settings : CdfSettings
-    counts : (K,)
-        True counts of the bins.
+    counts : (n_bins,)
+        True counts of the bins, and last of other records where these are counted.
     fit : str
         Which error the consistent counts minimise.
     seed : int
@@ -109,15 +109,9 @@ class CdfSide:
     measure: ClassVar[str] = "Root mean squared error of a cumulative count"
     affordable: ClassVar[int] = MOST_TRIALS
 
-    @property
-    def levels(self) -> tuple[str, ...]:
-        """The noisy counts, and the consistent ones where the number of records is public."""
-        return (CUMULATIVE, CONSISTENT) if self.reads_counts else (CUMULATIVE,)
-
-    @property
-    def reads_counts(self) -> bool:
-        """Whether there are consistent counts, whose errors depend on the truth."""
-        return self.settings.unit.total_is_public
+    levels: ClassVar[tuple[str, ...]] = (CUMULATIVE, CONSISTENT)
+    reads_counts: ClassVar[bool] = True
+    """The errors of consistent counts depend on the truth."""
 
     @property
     def n_values(self) -> int:
@@ -131,11 +125,11 @@ class CdfSide:
 
     def ready(self) -> Squares:
         """Return what draws a release; as `plan_cdf` it refuses."""
-        plan, truth = plan_cdf(self.settings), np.cumsum(self.counts)
+        plan, truth = plan_cdf(self.settings), np.cumsum(self.counts[: self.settings.n_within])
 
         def squares(rng: np.random.Generator) -> FloatArray:
             _, made = released(plan, self.counts, rng, rng)
-            each = [made.cumulative, *([made.consistent(self.fit)] if self.reads_counts else [])]
+            each = [made.cumulative, made.consistent(self.fit)]
             return np.array([np.square(one - truth).mean() for one in each], dtype=np.float64)
 
         return squares

@@ -77,13 +77,14 @@ def settings_of(data: Bins) -> CdfSettings:
         return CdfSettings(
             data.n_bins, (), mechanism, EPSILON.value, slack_of([mechanism], data.total),
             least_squares=s.POST.value, relation=RELATION.value, contributions=CONTRIBUTIONS.value,
-            strategy=s.TREE.value, workload=s.WORKLOAD.value, ranges=ranges,
+            strategy=s.TREE.value, workload=s.WORKLOAD.value, ranges=ranges, has_other=data.has_other,
         )  # fmt: skip
     shape = _shape(data.n_bins, Criterion(mechanism, least_squares=s.POST.value, unit=unit))
     return CdfSettings(
         data.n_bins, shape.branching_factors, mechanism, EPSILON.value, slack_of([mechanism], data.total),
         s.ALLOCATION.value, shares(s.ALLOCATION, s.SHARES), s.POST.value, RELATION.value, CONTRIBUTIONS.value,
         accounting=tuned.accounting("cdf", s.ACCOUNTING.value) if mechanism == "discrete_gaussian" else FORMULA,
+        has_other=data.has_other,
     )  # fmt: skip
 
 
@@ -118,7 +119,7 @@ def drawn_of(data: Bins) -> tuple[Draw, Callable[[], object]]:
         else:
             found = refused("cdf_draw", sought.error or ON_ITS_WAY, of=data.fingerprint)
     mine: Draw | None = found.value
-    plain = CdfSettings(data.n_bins, (data.n_bins,), epsilon=EPSILON.value)
+    plain = CdfSettings(data.n_bins, (data.n_bins,), epsilon=EPSILON.value, has_other=data.has_other)
 
     def say() -> None:
         note_of_slack([s.MECHANISM.value], "cdf_set_delta", data.total)

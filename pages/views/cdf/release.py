@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -20,7 +19,16 @@ from pages.views.cdf import settings as s
 from pages.views.cdf.draw import controls, drawn_of, more_controls
 from pages.views.cdf.partition import partition
 from pages.views.cdf.source import SAMPLE, again, choose
-from pages.views.cdf.words import band_answer, bins_in_words, partition_answer, range_answer, rests_on, what
+from pages.views.cdf.words import (
+    band_answer,
+    bins_in_words,
+    median_answer,
+    others_answer,
+    partition_answer,
+    range_answer,
+    rests_on,
+    what,
+)
 from treedp_core.checks import InputError
 from treedp_core.figures.cdf import CdfLines, band_figure, cdf_errors
 from treedp_core.mechanisms import MECHANISMS
@@ -43,6 +51,7 @@ from treedp_core.studies.cdf.matrices.plan import MatrixPlan, matrix_ledger
 from treedp_core.studies.cdf.matrices.wanted import Ranges, terms_of
 from treedp_core.studies.cdf.partition import DividedPlan, off_and_alone
 from treedp_core.studies.cdf.pipelines import above_bound, has_bound, lower_bound
+from treedp_core.studies.cdf.quantile import digits
 from treedp_core.studies.cdf.release import STRATEGIES
 from treedp_core.studies.cdf.widths import Width, half_widths, width_table
 from treedp_core.tree.workloads import range_count
@@ -87,12 +96,7 @@ def show() -> Told:
     say_of_bins()
     say()
     told_of_range()
-    if mine.refused is not None and mine.refused.code == "TOTAL_NOT_PUBLIC":
-        small_print(
-            ":material/info: How many records there are is not public under this neighbouring relation, so the noisy "
-            "counts are shown without consistency and quantiles."
-        )
-    elif mine.refused is not None:
+    if mine.refused is not None:
         refusal(mine.refused)
     told = strip(
         lit(data.name, 40),
@@ -113,8 +117,7 @@ def _more(shown: _Shown) -> None:
     _own_ranges(shown)
     _errors(shown)
     _range(shown)
-    if shown.mine.refused is None:  # said above, with what to do
-        _quantiles(shown.data, shown.drawn)
+    _quantiles(shown.data, shown.drawn)
     _distance(shown.mine)
     if isinstance(shown.mine.plan, MatrixPlan):
         _ledger(shown.drawn)
@@ -217,8 +220,8 @@ def _figure(shown: _Shown) -> None:
         errors = off_and_alone(mine.plan, mine.release, data.counts)
         answer = partition_answer(mine.plan, widths[0].largest, *errors)
     else:
-        used = mine.plan.settings
-        answer = band_answer(widths, data.total if used.unit.total_is_public else None)
+        answer = band_answer(widths, mine.release.inside)
+    answer = f"{median_answer(data, mine)} {answer}"
     asked = widths[0].own
     reach = None if asked is None else asked.of_range(shown.start, shown.stop)
     reach = mine.margin(shown.start, shown.stop) if reach is None else reach
@@ -226,18 +229,25 @@ def _figure(shown: _Shown) -> None:
         call(band_figure, _lines(shown), shown.widths, x_title=data.unit, chosen=shown.ends),
         key="cdf_release",
         alt=answer,
-        answer=f"{answer} {range_answer(shown.ends, count, reach)}",
+        answer=f"{answer} {range_answer(shown.ends, count, reach)}{others_answer(data, mine)}",
         caption=f"Below: {_below(shown)}. The other trees have the same mechanism, budget and least squares.\n\n"
         f"Above: NOT PRIVATE: one simulated release beside the exact counts. {what(mine.plan.settings)}; "
         f"{bins_in_words(data)}, {whole(data.total)} records, seed {mine.seed}. The band is tightened by what is "
-        f"public. Consistent: the closest whole, non-decreasing counts that end at N, {mine.fit} error (Rameshwar et "
-        f"al., Sec. VI). Shaded: the range. {mine.release.sentence()}",
+        f"public. Consistent: the closest whole, non-decreasing counts that end at {_end(shown)}, {mine.fit} error "
+        f"(Rameshwar et al., Sec. VI). Shaded: the range. {mine.release.sentence()}",
         how="Drag over the figure to choose another range.",
         ran=call(width_table, again(data), shown.drawn, shown.widths),
         simulated=True,
         brush=partial(_brush, data),
         label=tuned.label("cdf"),
     )
+
+
+def _end(shown: _Shown) -> str:
+    """What consistent counts end at."""
+    release = shown.mine.release
+    is_public = release.n_records is not None and release.other is None
+    return "N" if is_public else f"{whole(release.inside)}, the released number of records in all bins, rounded"
 
 
 def _below(shown: _Shown) -> str:
@@ -325,26 +335,23 @@ def _own_ranges(shown: _Shown) -> None:
 def _quantiles(data: Bins, drawn: Ran[Draw]) -> None:
     st.header("Quantiles", anchor=False)
     ran = call(quantile_table, again(data), drawn)
-    try:
-        columns = list(ran.value)
-    except InputError as error:
-        refusal(error)
+    columns = ran.value
+    if not columns["quantile"]:
+        prose(median_answer(data, drawn.value))
         return
+    unit = f"In the unit of {lit(data.unit, 40)}, no finer than a bin" if data.numeric else "Categories in their order"
     frame.table(
         ran,
         key="cdf_quantiles",
         alt="Quantiles with intervals",
-        formats=dict.fromkeys(columns[1:], _place),
+        formats=dict.fromkeys(list(columns)[1:], partial(short, digits=digits(data))) if data.numeric else {},
         width="content",
-        caption=f"In the unit of {lit(data.unit, 40)}, no finer than a bin. Read off the consistent CDF, records "
-        "spread evenly over their bin and rounded down; the true quantiles' bins lie between “from” and “to” for all "
-        "rows at once with 95 % probability. One simulated release; the last column is NOT PRIVATE.",
+        caption=f"{unit}, of the records in the bins alone. Read off the consistent CDF, records spread evenly over "
+        "their bin and rounded down; the bin of the true quantile lies between “from” and “to” in 95 % of releases, "
+        "each row by itself (exact variance of F(k) − p F(K), closed form). One simulated release; the last column is "
+        "NOT PRIVATE.",
         simulated=True,
     )
-
-
-def _place(value: float) -> str:
-    return short(value, 5) if math.isfinite(value) else "outside the bounds"
 
 
 def _distance(mine: Draw) -> None:

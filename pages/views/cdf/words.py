@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
+from pages.ui.text import lit
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.cdf import CdfSettings
 from treedp_core.studies.cdf.bins import Bins
+from treedp_core.studies.cdf.compare import Draw
 from treedp_core.studies.cdf.gains import Gain
 from treedp_core.studies.cdf.partition import DividedPlan
 from treedp_core.studies.cdf.plan import AnyPlan
+from treedp_core.studies.cdf.quantile import digits, interval, told
 from treedp_core.studies.cdf.release import PARTITION, STRATEGIES, TREE
 from treedp_core.studies.cdf.widths import Width
 from treedp_core.words import lower_first, margin, plural, setting_text, short, whole
@@ -47,8 +52,47 @@ def rests_on(plan: AnyPlan) -> str:
     return "it depends on no records"
 
 
-def band_answer(widths: Sequence[Width], total: int | None) -> str:
-    """Return how far off what was asked for is at most, and with another tree; `total` is N where it is public.
+def median_answer(data: Bins, mine: Draw) -> str:
+    """Return the median of the records in the bins as released, and where the true one lies, nineteen times in twenty.
+
+    The interval ends at a bound where the release does not tell bins from there on apart.
+    """
+    of = "cut to the bounds" if data.is_cut else "within the bounds" if data.numeric else "in the listed categories"
+    one = mine.median
+    if one is None:
+        return f"The released number of records {of} is 0 or less, so no median can be told."
+    value, (low, high) = _named(data, told(data, one)), map(partial(_named, data), interval(data, one))
+    opens, ends = one.first == 0, one.last == data.n_within - 1
+    if opens and ends:
+        lies = f"it may be anywhere from {low} to {high}"
+    elif low == high:
+        lies = "no other is likely"
+    else:
+        lies = f"at most {high}" if opens else f"at least {low}" if ends else f"{low} to {high}"
+    lead = "Median" if data.numeric else "Median category, in their order:"
+    whose = f" of the records {of}" if data.has_other or data.is_cut else ""
+    return f"{lead} {value} ({lies}){whose}."
+
+
+def others_answer(data: Bins, mine: Draw) -> str:
+    """Return how many records lie in no bin as released, with a margin; nothing where these are not counted."""
+    if mine.others is None:
+        return ""
+    count, off = mine.others
+    rest = "have no number" if data.is_cut else "are outside the bounds or have no number"
+    if not data.numeric:
+        rest = "are in none of the listed categories"
+    most = max(0.0, count + off)
+    told_of = f"{whole(round(count))} ± {margin(off)}" if count > off else f"At most {whole(math.ceil(most))}"
+    return f" {told_of} records {rest}."
+
+
+def _named(data: Bins, value: float | str) -> str:
+    return lit(value, 40) if isinstance(value, str) else short(value, digits(data))
+
+
+def band_answer(widths: Sequence[Width], total: int) -> str:
+    """Return how far off what was asked for is at most, and with another tree; `total` is the records in all bins.
 
     That is all cumulative counts, or so many ranges of one's own.
     """
@@ -72,7 +116,7 @@ def band_answer(widths: Sequence[Width], total: int | None) -> str:
 def partition_answer(plan: DividedPlan, widest: float, off: float, alone: float) -> str:
     """Return how far a release behind a partition is off where that is known, and what it does for single bins."""
     return (
-        f"{plural(plan.edges.size - 1, 'bucket')} for {plural(plan.settings.n_bins, 'bin')}: where one ends, "
+        f"{plural(plan.n_buckets, 'bucket')} for {plural(plan.settings.n_within, 'bin')}: where one ends, "
         f"cumulative counts are within ± {margin(widest)} records, nineteen times in twenty; within one only its ends "
         f"are known. Single bins are off by {short(off)} records in this draw, alone by {short(alone)}."
     )
@@ -123,5 +167,5 @@ def gain_answer(rows: Sequence[Gain]) -> str:
 
 
 def bins_in_words(data: Bins) -> str:
-    """Return how many bins there are, and that the last one holds what has no place in the others."""
-    return plural(data.n_bins - data.has_other, "bin") + data.has_other * " and a last one “(other)” beyond the bounds"
+    """Return how many bins there are, and that other records are counted apart."""
+    return plural(data.n_within, "bin") + data.has_other * ", other records counted apart"

@@ -1,16 +1,17 @@
-"""Simultaneous confidence bands for a CDF, and quantiles with intervals from them.
+"""Simultaneous confidence bands for a CDF.
 
 The error of a linear release does not depend on the records, so its law can be simulated as often as one likes at no
 privacy cost. With M = max_j |error_j| / standard deviation_j, the ceil(confidence (B + 1))-th smallest of B simulated M
 is at least the M of the release with probability >= confidence: all B + 1 are exchangeable. So the band
 estimate +- that multiple of the standard deviations covers the whole CDF with that probability, for any B. It stays
-valid when it is tightened by what is known: counts are whole, non-decreasing, from 0 to N, and the last is N.
+valid when it is tightened by what is known: counts are whole, non-decreasing and at least 0, and where N is public, at
+most N; the last is N unless others are told apart.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,7 +24,7 @@ from treedp_core.postprocess.isotonic import IntArray
 from treedp_core.studies.cdf.matrices.wanted import Ranges, terms_of
 from treedp_core.studies.cdf.plan import AnyPlan
 from treedp_core.studies.cdf.release import CdfRelease
-from treedp_core.tree import AnyArray, FloatArray
+from treedp_core.tree import FloatArray
 from treedp_core.watch import generator
 from treedp_core.words import whole
 
@@ -43,7 +44,7 @@ class Band:
     Parameters
     ----------
     low, high : (K,)
-        Whole records where N is public.
+        Whole records.
     multiple : float
         Half width before tightening, in standard deviations.
     confidence : float
@@ -51,8 +52,8 @@ class Band:
         Simulated releases behind the multiple.
     """
 
-    low: FloatArray | IntArray
-    high: FloatArray | IntArray
+    low: IntArray
+    high: IntArray
     multiple: float
     confidence: float
     trials: int
@@ -172,81 +173,15 @@ def simultaneous_band(
     """
     multiple = band_multiple(plan, confidence, trials, seed)
     reach = multiple * np.sqrt(release.variance)
-    low, high = release.cumulative - reach, release.cumulative + reach
-    if release.n_records is None:
-        if not np.isfinite(reach).all():  # within a bucket: between its ends, as true cumulative counts do not fall
-            low = np.maximum.accumulate(np.maximum(low, 0.0))
-            high = np.minimum.accumulate(high[::-1])[::-1]
-        return Band(low, high, multiple, confidence, trials)
-    at_least, at_most = _tightened(low, high, release.n_records)
-    return Band(np.minimum(at_least, at_most), np.maximum(at_least, at_most), multiple, confidence, trials)
+    low, high = _tightened(release.cumulative - reach, release.cumulative + reach, release)
+    return Band(np.minimum(low, high), np.maximum(low, high), multiple, confidence, trials)
 
 
-def _tightened(low: FloatArray, high: FloatArray, n_records: int) -> tuple[IntArray, IntArray]:
+def _tightened(low: FloatArray, high: FloatArray, release: CdfRelease) -> tuple[IntArray, IntArray]:
     slack = 1e-9 * (1.0 + np.abs(high))  # so that rounding errors of floats never cut off a true whole number
-    at_least = np.maximum.accumulate(np.clip(np.ceil(low - slack), 0, n_records))
-    at_most = np.minimum.accumulate(np.clip(np.floor(high + slack), 0, n_records)[::-1])[::-1]
-    at_least[-1] = at_most[-1] = n_records
+    most = checks.MAX_COUNT if release.n_records is None else release.n_records
+    at_least = np.maximum.accumulate(np.clip(np.ceil(low - slack), 0, most))
+    at_most = np.minimum.accumulate(np.clip(np.floor(high + slack), 0, most)[::-1])[::-1]
+    if release.n_records is not None and release.other is None:
+        at_least[-1] = at_most[-1] = release.n_records
     return at_least.astype(np.int64), at_most.astype(np.int64)
-
-
-@dataclass(frozen=True)
-class Quantile:
-    """A quantile read off a consistent CDF, and where the true one lies.
-
-    Parameters
-    ----------
-    probability : float
-    bin : int
-        First bin whose cumulative share reaches the probability, from 0.
-    value : float
-        In the unit of the bins' edges, records spread evenly over their bin.
-    low, high : float
-        The true quantile's bin lies between these edges, for all probabilities at once, with the band's confidence.
-    """
-
-    probability: float
-    bin: int
-    value: float
-    low: float
-    high: float
-
-
-def quantiles(
-    cumulative: AnyArray, band: Band, edges: FloatArray, probabilities: Sequence[float] = (0.25, 0.5, 0.75)
-) -> list[Quantile]:
-    """Return quantiles of a consistent CDF with intervals.
-
-    If low <= F <= high everywhere, the first bin with F >= q N is not before the first with high >= q N and not
-    behind the first with low >= q N.
-
-    Parameters
-    ----------
-    cumulative : (K,)
-        Consistent cumulative counts; the last is N.
-    band : Band
-    edges : (K + 1,)
-        Of the bins, ascending.
-    probabilities : sequence of float
-        Each in (0, 1].
-
-    Raises
-    ------
-    InputError
-        ``RECORDS_RANGE`` for N = 0, which has no quantiles; ``PROBABILITY_RANGE``; ``CDF_SHAPE``.
-    """
-    n = float(cumulative[-1])
-    if not n > 0:
-        raise InputError("RECORDS_RANGE", "There are no records, so there are no quantiles.")
-    if edges.shape != (len(cumulative) + 1,) or not (np.diff(edges) > 0).all():
-        raise InputError("CDF_SHAPE", f"Expected {whole(len(cumulative) + 1)} ascending edges, one more than bins.")
-    found = []
-    for p in probabilities:
-        q = checks.number("a probability", p, low=0, high=1, open_low=True, code="PROBABILITY_RANGE")
-        target = q * n
-        at, first, last = (int(np.searchsorted(f, target - 1e-9 * n)) for f in (cumulative, band.high, band.low))
-        before = float(cumulative[at - 1]) if at else 0.0
-        share = min(1.0, max(0.0, (target - before) / max(float(cumulative[at]) - before, 1e-300)))
-        value = float(edges[at] + share * (edges[at + 1] - edges[at]))
-        found.append(Quantile(q, at, value, float(edges[first]), float(edges[last + 1])))
-    return found

@@ -9,6 +9,7 @@ import numpy as np
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset
 from treedp_core.records.count.bins import column_of
+from treedp_core.records.dataset import STEP, Labels
 from treedp_core.tree import FloatArray, IntArray
 
 
@@ -16,22 +17,28 @@ from treedp_core.tree import FloatArray, IntArray
 class Bins:
     """True counts of the bins of a numeric column (private), and their public edges.
 
+    Cumulative counts, ranges and quantiles are of the records in the K bins. Those that have no place there (outside
+    the bounds, blank, no number, no listed category) are counted in one more cell, which is nowhere in their order.
+
     Parameters
     ----------
     name, unit : str
         User text.
-    counts : (K,)
+    counts : (K,) or (K + 1,)
+        Of the bins, and where it `has_other`, last, of all other records.
     edges : (K + 1,)
+        Ascending, finite.
     fingerprint : str
     numeric : bool
         Whether the edges are numbers of the column; else bins are numbered in the order of the leaves.
     has_other : bool
-        Whether the last bin holds the records that have no place in the others: its upper edge is infinite, and no
-        number of the column is its.
+        Whether there is a cell for records without a bin: public.
     is_cut : bool
-        Whether numbers beyond the bounds were cut to them, so that these counts are not those of the column.
+        Whether numbers beyond the bounds are cut to them, so that these counts are not those of the column: public.
     is_part : bool
-        Whether numbers of the column lie beyond the bounds.
+        Whether records of the column lie in no bin.
+    labels, first : Labels, int, optional
+        Of the leaves, and the first of them, where bins are no numbers.
     """
 
     name: str
@@ -43,31 +50,34 @@ class Bins:
     has_other: bool = False
     is_cut: bool = False
     is_part: bool = False
+    labels: Labels | None = None
+    first: int = 0
 
     @property
     def n_bins(self) -> int:
-        """K."""
+        """Cells that are counted: K, and one more where it `has_other`."""
         return int(self.counts.size)
 
     @property
     def total(self) -> int:
-        """N, the number of records."""
+        """N, the number of all records."""
         return int(self.counts.sum())
 
     @property
     def truth_name(self) -> str:
-        """What its counts are called beside a release: never simply true where numbers lie beyond the bounds."""
-        return "cut to the bounds" if self.is_cut else "true within the bounds" if self.is_part else "true"
+        """What its counts are called beside a release: never simply true where they are not those of all records."""
+        inside = "within the bounds" if self.numeric else "in the listed categories"
+        return "cut to the bounds" if self.is_cut else f"true {inside}" if self.is_part else "true"
 
     @property
     def n_within(self) -> int:
-        """How many bins lie between the bounds."""
+        """K, how many bins there are."""
         return self.n_bins - self.has_other
 
     @property
     def truth(self) -> IntArray:
-        """True cumulative counts, (K,)."""
-        return np.cumsum(self.counts)
+        """True cumulative counts, (K,): the last is the number of records in the bins."""
+        return np.cumsum(self.counts[: self.n_within])
 
     def within(self, start: int, stop: int) -> int:
         """Return the true count of the bins from `start` up to the one before `stop`."""
@@ -81,16 +91,20 @@ class Bins:
         """Return two edges, in the column's unit."""
         return float(self.edges[start]), float(self.edges[stop])
 
+    def category(self, at: int) -> str:
+        """Return what a bin is called that is no number: its path; user text."""
+        return str(at + 1) if self.labels is None else STEP.join(self.labels.path(self.first + at))
+
 
 def bins_of(data: Dataset) -> Bins:
     """Return the bins of a data set: its leaves, with the edges that they have, else numbered in their order.
 
-    A leaf "(other)" is the last bin, so that the bins hold all records.
+    A leaf "(other)" is no bin: it is counted last, in a cell of its own.
 
     Raises
     ------
     InputError
-        ``CDF_SHAPE`` when its leaves stand on different levels; ``TREE_SHAPE`` for a single leaf.
+        ``CDF_SHAPE`` when its leaves stand on different levels; ``TREE_SHAPE`` for a single bin.
     """
     tree, other = data.tree, data.other_leaf
     above = tree.is_leaf[: tree.level_start[-2]].sum()
@@ -98,19 +112,16 @@ def bins_of(data: Dataset) -> Bins:
         raise InputError(
             "CDF_SHAPE", "The leaves of the data set in use stand on different levels, so they are no bins in a row."
         )
-    counts = data.counts[tree.level(tree.height)]
-    if tree.height > 1 and other is not None:
-        counts = np.append(counts, data.counts[other])
-    if counts.size < 2:
-        raise InputError("TREE_SHAPE", "A CDF needs at least 2 bins; the data set in use has 1.")
-    within = counts.size - (other is not None)
-    edges = data.edges
-    if edges is None:
-        unit = "category, in its order"
-        return Bins(data.name, unit, counts, np.arange(counts.size + 1, dtype=float), data.fingerprint, False)
-    unit = column_of(data.labels.level_names[1:], within)
-    if other is not None:
-        edges = np.append(edges, np.inf)
-    return Bins(data.name, unit, counts, edges, data.fingerprint, has_other=other is not None,
-                is_cut=data.report.cut > 0,
-                is_part=data.report.outside_range > 0 or (other is not None and counts[-1] > 0))  # fmt: skip
+    deepest = tree.level(tree.height)
+    stop = deepest.stop - (deepest.stop - 1 == other)
+    leaves, has_other = np.arange(deepest.start, stop), other is not None
+    if leaves.size < 2:
+        raise InputError("TREE_SHAPE", f"A CDF needs at least 2 bins; the data set in use has {leaves.size}.")
+    counts = data.counts[leaves if other is None else [*leaves, other]]
+    n_others = int(counts[leaves.size :].sum())
+    if data.edges is None:
+        return Bins(data.name, "category, in its order", counts, np.arange(leaves.size + 1.0), data.fingerprint, False,
+                    has_other, is_part=n_others > 0, labels=data.labels, first=deepest.start)  # fmt: skip
+    unit = column_of(data.labels.level_names[1:], leaves.size)
+    return Bins(data.name, unit, counts, data.edges, data.fingerprint, has_other=has_other,
+                is_cut=data.report.recipe.cut, is_part=n_others > 0 or data.report.outside_range > 0)  # fmt: skip

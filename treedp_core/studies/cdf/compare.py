@@ -13,26 +13,28 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.noise import Laplace
 from treedp_core.privacy import Currency
 from treedp_core.privacy.origin import of_truth
-from treedp_core.studies.cdf.bands import Band, affordable_trials, quantiles, simultaneous_band
+from treedp_core.studies.cdf.bands import Band, affordable_trials, simultaneous_band
 from treedp_core.studies.cdf.bins import Bins
+from treedp_core.studies.cdf.margins import CONFIDENCE, reach
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan
 from treedp_core.studies.cdf.matrices.wanted import Ranges, Terms, terms_of, text_of
 from treedp_core.studies.cdf.partition import PartitionPlan
 from treedp_core.studies.cdf.plan import AnyPlan
+from treedp_core.studies.cdf.quantile import Quantile, exact_quantiles, interval, quantiles, told
 from treedp_core.studies.cdf.release import TREE, CdfRelease, CdfSettings, plan_tree
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.tree.workloads import equal_tree, range_count
 from treedp_core.watch import generator
-from treedp_core.words import normal_quantile, percent_set
+from treedp_core.words import percent_set
 
-PROBABILITIES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
-CONFIDENCE: Final = 0.95
+MEDIAN: Final = 0.5
+PROBABILITIES: Final = (0.05, 0.25, MEDIAN, 0.75, 0.95)
 BAND_SEED: Final = 7
 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """One release and what follows from it; what cannot be had without a public total is None, and `refused` says so.
+    """One release and what follows from it; consistent counts that cannot be had are None, and `refused` says why.
 
     Parameters
     ----------
@@ -44,6 +46,8 @@ class Draw:
     fit : str
         Which error the consistent counts minimise.
     seed : int
+    quantiles : tuple of Quantile
+        Those of `PROBABILITIES`; none where the released number of records in the bins is 0 or less.
     """
 
     plan: AnyPlan
@@ -53,6 +57,12 @@ class Draw:
     refused: InputError | None
     fit: str
     seed: int
+    quantiles: tuple[Quantile, ...] = ()
+
+    @property
+    def median(self) -> Quantile | None:
+        """The median of the records in the bins, where there are any."""
+        return next((one for one in self.quantiles if one.probability == MEDIAN), None)
 
     def deviation(self, start: int, stop: int) -> float:
         """Return the exact standard deviation of the released count of a range of bins, in records.
@@ -68,14 +78,22 @@ class Draw:
         """
         deviation = self.deviation(start, stop)
         if math.isfinite(deviation):
-            return normal_quantile(CONFIDENCE) * deviation
+            return float(reach(self.plan, np.array(deviation**2)))
         low, high, found = (np.insert(one, 0, 0) for one in (self.band.low, self.band.high, self.release.cumulative))
         count = found[stop] - found[start]
         return float(max(high[stop] - low[start] - count, count - low[stop] + high[start]))
 
+    @property
+    def others(self) -> tuple[float, float] | None:
+        """Released count of the records that lie in no bin, and its margin; None where none are counted."""
+        settings = self.plan.settings
+        if self.release.other is None:
+            return None
+        return self.release.other, self.margin(settings.n_within, settings.n_bins)
+
 
 def draw(plan: AnyPlan | PartitionPlan, counts: IntArray, fit: str, seed: int) -> Draw:
-    """Return one release of counts (K,) with its band and, where N is public, its consistent fit.
+    """Return one release of counts (n_bins,) with its band, its consistent fit, and its quantiles.
 
     A private partition is drawn first: the rest of the release follows from it.
 
@@ -88,16 +106,19 @@ def draw(plan: AnyPlan | PartitionPlan, counts: IntArray, fit: str, seed: int) -
         plan, counts, generator("private partition of a CDF", seed), generator("release of a CDF", seed)
     )
     band = simultaneous_band(plan, release, CONFIDENCE, affordable_trials(plan), BAND_SEED)
+    consistent, refused = None, None
     try:
-        return Draw(plan, release, release.consistent(fit), band, None, fit, seed)
+        consistent = release.consistent(fit)
     except InputError as error:
-        return Draw(plan, release, None, band, error, fit, seed)
+        refused = error
+    found = quantiles(plan, release, release.consistent() if consistent is None else consistent, PROBABILITIES)
+    return Draw(plan, release, consistent, band, refused, fit, seed, found)
 
 
 def released(
     plan: AnyPlan | PartitionPlan, counts: IntArray, division: np.random.Generator, noise: np.random.Generator
 ) -> tuple[AnyPlan, CdfRelease]:
-    """Return a release of counts (K,), and its plan once a private partition was drawn, from the `division` stream."""
+    """Return a release of counts (n_bins,), and its plan once a partition was drawn, from the `division` stream."""
     ready = plan.divided(counts, division) if isinstance(plan, PartitionPlan) else plan
     return ready, ready.release(counts, noise)
 
@@ -210,33 +231,17 @@ def _by_range_queries(data: Bins, settings: CdfSettings, start: int, stop: int, 
 
 
 def quantile_table(data: Bins, mine: Draw) -> dict[str, list[Any]]:
-    """Return the quantiles of the consistent CDF with intervals, and the true ones, in the column's unit, rounded down.
+    """Return the quantiles of a release with intervals, and the true ones: of the records in the bins.
 
-    None is finer than a bin. Those among the records outside the bounds are no number (nan).
-
-    Raises
-    ------
-    InputError
-        ``RECORDS_RANGE`` when there are no records, ``TOTAL_NOT_PUBLIC`` where N is not public.
+    In the column's unit, values rounded down, as none is finer than a bin; categories by name. There are no rows where
+    the released number of records in the bins is 0 or less.
     """
-    if mine.refused is not None or mine.consistent is None:
-        raise mine.refused or InputError("TOTAL_NOT_PUBLIC", "Quantiles need a public number of records.")
-    found = quantiles(mine.consistent, mine.band, data.edges, PROBABILITIES)
-    exact = Band(data.truth, data.truth, 0.0, CONFIDENCE, 0)
-    true = quantiles(data.truth, exact, data.edges, PROBABILITIES)
-
-    step = 10.0 ** math.floor(math.log10(data.edges[1] - data.edges[0]))  # nothing finer is known than a bin
-
-    def known(value: float) -> float:
-        return value if value <= data.edges[data.n_within] else math.nan
-
-    def told(value: float) -> float:
-        return known(math.floor(value / step + 1e-9) * step) if math.isfinite(value) else math.nan
-
+    rows = mine.quantiles
+    true = [told(data, one) for one in exact_quantiles(data.truth, PROBABILITIES)] or [math.nan] * len(rows)
     return {
-        "quantile": [percent_set(one.probability) for one in found],
-        "released": [told(one.value) for one in found],
-        "from": [math.nan if data.has_other and one.low >= data.edges[-2] else one.low for one in found],
-        "to": [known(one.high) for one in found],
-        of_truth(data.truth_name): [told(one.value) for one in true],
+        "quantile": [percent_set(one.probability) for one in rows],
+        "released": [told(data, one) for one in rows],
+        "from": [interval(data, one)[0] for one in rows],
+        "to": [interval(data, one)[1] for one in rows],
+        of_truth(data.truth_name): true[: len(rows)],
     }

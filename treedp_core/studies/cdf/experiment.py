@@ -10,7 +10,6 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.errors.ways import mean_and_error
-from treedp_core.postprocess.isotonic import consistent_cdf
 from treedp_core.studies.cdf.partition import PartitionPlan
 from treedp_core.studies.cdf.plan import AnyPlan, plan_cdf
 from treedp_core.studies.cdf.release import CdfSettings
@@ -68,7 +67,6 @@ def consistency_gains(
     Parameters
     ----------
     pipelines : sequence of CdfSettings
-        With a public total.
     n_records : int
         N, at least 1.
     trials : int
@@ -103,10 +101,10 @@ def _one_trial(
     bins = plan.settings.n_bins
     counts = generator("records of Section VI", *entropy).multinomial(n_records, np.full(bins, 1.0 / bins))
     release = plan.release(counts, generator("noise of Section VI", *entropy, pipeline))
-    truth, total = np.cumsum(counts), release.public_total()
+    truth = np.cumsum(counts)
     raw = (release.cumulative - truth) / n_records
-    absolute = (consistent_cdf(release.cumulative, total, "absolute") - truth) / n_records
-    squared = (consistent_cdf(release.cumulative, total, "squared") - truth) / n_records
+    absolute = (release.consistent("absolute") - truth) / n_records
+    squared = (release.consistent("squared") - truth) / n_records
     return (
         float(np.abs(raw).sum()),
         float(np.abs(absolute).sum()),

@@ -60,7 +60,10 @@ class PartitionPlan:
         InputError
             ``CDF_SHAPE`` when there is not one whole count of at least 0 for each bin.
         """
-        edges = self.stage.release(checked_bins(bin_counts, self.settings.n_bins), rng)
+        counts = checked_bins(bin_counts, self.settings.n_bins)
+        edges = self.stage.release(counts[: self.settings.n_within], rng)
+        if self.settings.has_other:  # never alike with a bin
+            edges = np.append(edges, self.settings.n_bins)
         return DividedPlan(self.settings, self.stage, edges, plan_tree(self.rest(edges.size - 1)))
 
     def release(
@@ -83,7 +86,7 @@ class DividedPlan:
     settings : CdfSettings
     stage : Partition
     edges : (n_buckets + 1,)
-        Where buckets begin, and K: released.
+        Where buckets begin, and K: released. A last cell for other records is a bucket of its own behind them.
     inner : CdfPlan
         Of the buckets.
     """
@@ -92,6 +95,11 @@ class DividedPlan:
     stage: Partition
     edges: IntArray
     inner: CdfPlan
+
+    @property
+    def n_buckets(self) -> int:
+        """Of the bins; other records are not among them."""
+        return self.inner.settings.n_within
 
     @property
     def budget(self) -> Budget:
@@ -110,9 +118,9 @@ class DividedPlan:
         """Return the noisy cumulative counts of true counts of bins (K,): within a bucket they grow evenly."""
         counts = checked_bins(bin_counts, self.settings.n_bins)
         of_buckets = self.inner.release(np.add.reduceat(counts, self.edges[:-1]), rng, provenance)
-        return CdfRelease(
-            self._spread(of_buckets.cumulative), self.variance, of_buckets.n_records, self.guarantee, provenance,
-            f"Of its ε, {setting_text(self.stage.epsilon)} found the partition.",
+        return replace(
+            of_buckets, cumulative=self._spread(of_buckets.cumulative), variance=self.variance,
+            guarantee=self.guarantee, spent=f"Of its ε, {setting_text(self.stage.epsilon)} found the partition.",
         )  # fmt: skip
 
     def errors(self, rng: np.random.Generator, trials: int) -> FloatArray:
@@ -130,9 +138,14 @@ class DividedPlan:
 
         True cumulative counts do not fall, so within a bucket they lie between those at its ends.
         """
-        found = np.full(self.settings.n_bins, np.inf)
-        found[self.edges[1:] - 1] = self.inner.variance
+        found = np.full(self.settings.n_within, np.inf)
+        found[self.edges[1 : self.n_buckets + 1] - 1] = self.inner.variance
         return found
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """Exact covariance with the last cumulative count where a bucket ends, straight between, (K,)."""
+        return self._spread(self.inner.covariance)
 
     def range_variance(self, start: int, stop: int) -> float:
         """Return the exact error variance of the records in bins start, ..., stop - 1; inf where a bucket is cut."""
@@ -143,9 +156,9 @@ class DividedPlan:
 
     def _spread(self, at_ends: AnyArray) -> FloatArray:
         """Cumulative counts (..., K) from those where buckets end, (..., n_buckets)."""
-        widths = np.diff(self.edges)
+        widths = np.diff(self.edges[: self.n_buckets + 1])
         of = np.repeat(np.arange(widths.size), widths)
-        part = (np.arange(self.settings.n_bins) + 1 - self.edges[of]) / widths[of]
+        part = (np.arange(of.size) + 1 - self.edges[of]) / widths[of]
         before = np.concatenate([np.zeros((*at_ends.shape[:-1], 1)), at_ends[..., :-1]], axis=-1)
         return np.asarray(before[..., of] + (at_ends - before)[..., of] * part)
 
@@ -174,7 +187,7 @@ def plan_partition(settings: CdfSettings) -> PartitionPlan:
     refuse_small_part("A private partition", first, settings.epsilon)
     left = float_below(total - Fraction(first))
     sides = 1 if unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE else 2
-    stage = Partition(settings.n_bins, unit, first, math.sqrt(2.0) * sides * unit.contributions / left)
+    stage = Partition(settings.n_within, unit, first, math.sqrt(2.0) * sides * unit.contributions / left)
     return PartitionPlan(settings, stage, left)
 
 
@@ -194,7 +207,7 @@ def partition_ledger(plan: DividedPlan) -> dict[str, list[str]]:
         ("lengths of intervals that are asked for", lengths),
         ("sensitivity of all deviations together", short(float(moved), 6)),
         ("ε of the partition", privacy_text(stage.epsilon)),
-        ("buckets found", whole(plan.edges.size - 1)),
+        ("buckets found", whole(plan.n_buckets)),
         ("tree above them", product_text(plan.inner.settings.branching_factors)),
         ("ε of their counts", privacy_text(plan.inner.guarantee.epsilon)),
         ("ε", privacy_text(promise.epsilon)),
@@ -207,7 +220,7 @@ def off_and_alone(plan: DividedPlan, release: CdfRelease, counts: IntArray) -> t
 
     Alone is what noise of all of epsilon on every bin makes, by formula.
     """
-    off = np.diff(release.cumulative, prepend=0.0) - counts
+    off = np.diff(release.cumulative, prepend=0.0) - counts[: release.cumulative.size]
     settings = replace(plan.settings, workload="bins")
     alone = plan_tree(_without(settings, settings.n_bins)).noise.level_variance[-1]
     return float(np.sqrt(np.square(off).mean())), math.sqrt(alone)
@@ -255,11 +268,11 @@ def when_it_pays(settings: CdfSettings, counts: IntArray, trials: int, seed: int
         for trial in range(trials):
             rng = generator("whether a partition pays", seed, i, trial)
             divided = with_it.divided(counts, rng)
-            n_buckets.append(divided.edges.size - 1)
+            n_buckets.append(divided.n_buckets)
             squares[trial] = [_squares(one.release(counts, rng), counts) for one in (divided, plain)]
             for theirs, one in zip(apart, named, strict=True):
                 assert one.release is not None
-                off = one.release(counts, settings.unit, epsilon, rng) - counts
+                off = (one.release(counts, settings.unit, epsilon, rng) - counts)[: settings.n_within]
                 theirs[trial] = float(np.square(off).mean()), squares[trial, 1, 0]
         by_name = [_ratio(theirs.T) for theirs in apart]
         row = (epsilon, float(counts.sum() * epsilon), float(np.mean(n_buckets)), *map(_ratio, squares.T), *by_name)
@@ -270,8 +283,7 @@ def when_it_pays(settings: CdfSettings, counts: IntArray, trials: int, seed: int
 
 def _squares(release: CdfRelease, counts: IntArray) -> tuple[float, float]:
     """Mean squared errors of bins and of cumulative counts."""
-    found = release.cumulative if release.n_records is None else release.consistent()
-    off = found - np.cumsum(counts)
+    off = release.consistent() - np.cumsum(counts[: release.cumulative.size])
     return float(np.square(np.diff(off, prepend=0.0)).mean()), float(np.square(off).mean())
 
 

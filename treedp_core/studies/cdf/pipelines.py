@@ -156,7 +156,7 @@ def lower_bound(n_bins: int) -> float:
 def above_bound(plan: AnyPlan, lower: float) -> float:
     """Return the mean variance of a release over the least possible at its rho; 1 is optimal."""
     rho = sum(amount for amount in plan.budget.per_level if amount < math.inf)
-    return float(plan.variance.mean()) * rho / lower
+    return float(plan.variance.sum()) / plan.settings.n_bins * rho / lower  # the total, behind others, has none
 
 
 def _tree_error(shape: Shape, unit: ProtectedUnit) -> float:

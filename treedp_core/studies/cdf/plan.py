@@ -8,7 +8,7 @@ from treedp_core.privacy import Currency
 from treedp_core.registry import lookup
 from treedp_core.studies.cdf.beside import better
 from treedp_core.studies.cdf.matrices.plan import Matrix, MatrixPlan, plan_matrix
-from treedp_core.studies.cdf.matrices.wanted import WORKLOADS
+from treedp_core.studies.cdf.matrices.wanted import WORKLOADS, Wanted
 from treedp_core.studies.cdf.partition import DividedPlan, PartitionPlan, plan_partition
 from treedp_core.studies.cdf.release import PARTITION, STRATEGIES, TREE, CdfPlan, CdfSettings, plan_tree
 
@@ -32,6 +32,8 @@ def plan_cdf(settings: CdfSettings, matrix: Matrix | None = None) -> AnyPlan | P
     """
     strategy = lookup(STRATEGIES, settings.strategy, "strategy")
     checks.one_of("workload", settings.workload, WORKLOADS)
+    if settings.ranges:
+        Wanted(settings.n_within, settings.workload, settings.ranges)  # none of them holds others
     if strategy.name == PARTITION:
         return plan_partition(settings)
     if strategy.name == TREE:

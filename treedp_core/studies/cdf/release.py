@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -42,7 +42,7 @@ from treedp_core.studies.cdf.error.prefixes import (
 from treedp_core.studies.cdf.matrices.wanted import WORKLOADS, Ranges, Wanted
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.tree.text import product_text
-from treedp_core.tree.workloads import Shape, Workload, digit_sums, prefix_estimates
+from treedp_core.tree.workloads import Shape, Workload, digit_sums, prefix_estimates, range_cover
 from treedp_core.words import whole
 
 
@@ -127,6 +127,7 @@ class CdfSettings:
     Parameters
     ----------
     n_bins : int
+        Counted: the bins of the CDF, and where it `has_other`, one more.
     branching_factors : tuple of int
         With a product of at least `n_bins`; bins past the last hold no records and are left out of the tree.
     mechanism : str
@@ -147,6 +148,8 @@ class CdfSettings:
         What a matrix is made for: see `Wanted`.
     accounting : str
         How discrete Gaussian noise on a tree becomes (epsilon, delta), in `Accounting`: "numerical" needs less of it.
+    has_other : bool
+        Whether the last of the bins holds the records that have no place in the others: the CDF ends before it.
     """
 
     n_bins: int
@@ -163,6 +166,12 @@ class CdfSettings:
     workload: str = "cdf"
     ranges: Ranges = ()
     accounting: str = Accounting.FORMULA.value
+    has_other: bool = False
+
+    @property
+    def n_within(self) -> int:
+        """K, the bins that cumulative counts are of."""
+        return self.n_bins - self.has_other
 
     @property
     def way(self) -> str:
@@ -201,17 +210,19 @@ class CdfRelease:
     Parameters
     ----------
     cumulative : (K,)
-        Records in each bin and those before it; may fall and be no whole numbers.
+        Records in each bin and those before it; may fall and be no whole numbers. The last is the number in all bins.
     variance : (K,)
         Exact error variance of each, in records squared; inf where a bias is not known.
     n_records : int or None
-        N where it is public, else None.
+        N where it is public, else None: the records in the bins and all others.
     guarantee : Guarantee
         Of everything derived from this release.
     provenance : Provenance
         Whether it is a simulation.
     spent : str
         A sentence on what the promise was spent on, where that is more than noise on counts.
+    other : float or None
+        Records that have no place in the bins, where these are counted.
     """
 
     cumulative: FloatArray
@@ -220,6 +231,7 @@ class CdfRelease:
     guarantee: Guarantee
     provenance: Provenance
     spent: str = ""
+    other: float | None = None
 
     def sentence(self) -> str:
         """Return the promise in one sentence; a simulation says so first."""
@@ -228,32 +240,41 @@ class CdfRelease:
     def __repr__(self) -> str:
         return f"<CdfRelease of {self.cumulative.size} bins. {self.sentence()}>"
 
+    @property
+    def inside(self) -> int:
+        """The number of records in all bins: N where that is public and there are no others, else as released.
+
+        A noisy one is rounded, and cut to 0 and to N where that is public.
+        """
+        if self.n_records is not None and self.other is None:
+            return self.n_records
+        most = checks.MAX_COUNT if self.n_records is None else self.n_records
+        return int(np.clip(np.rint(self.cumulative[-1]), 0, most))
+
     def consistent(self, error: str | ErrorOf = "squared") -> IntArray:
-        """Return the closest whole, non-decreasing cumulative counts that end at N, (K,): see `consistent_cdf`.
+        """Return the closest whole, non-decreasing cumulative counts that end at `inside`, (K,): see `consistent_cdf`.
 
         Raises
         ------
         InputError
-            ``TOTAL_NOT_PUBLIC`` when N is not public; ``FIT_WHOLE`` for a fit that keeps whole counts, where the
-            noise or least squares has left none.
+            ``FIT_WHOLE`` for a fit that keeps whole counts, where the noise or least squares has left none.
         """
-        total = self.public_total()
         if isinstance(error, str) and error in FITS and FITS[error].keeps and (np.mod(self.cumulative, 1) != 0).any():
             raise InputError(
                 "FIT_WHOLE",
                 f"{FITS[error].label} keeps noisy counts that are whole, and these are not: take whole-number noise "
                 "without least squares, or another consistency.",
             )
-        return consistent_cdf(self.cumulative, total, error)
+        return consistent_cdf(self.cumulative, self.inside, error)
 
-    def public_total(self) -> int:
-        """Return N, or refuse when it is not public."""
-        if self.n_records is None:
-            raise InputError(
-                "TOTAL_NOT_PUBLIC",
-                "Consistent counts and quantiles need a public number of records: choose “Replace one” as relation.",
-            )
-        return self.n_records
+
+def without_others(release: CdfRelease, settings: CdfSettings) -> CdfRelease:
+    """Return a release of all that is counted, (n_bins,), as one of the bins, from which others are told apart."""
+    if not settings.has_other:
+        return release
+    counts, last = release.cumulative, settings.n_within
+    other = float(counts[last] - counts[last - 1])
+    return replace(release, cumulative=counts[:last], other=other)
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,11 +319,17 @@ class CdfPlan:
     def from_release(self, noisy: Release, n_records: int) -> CdfRelease:
         """Return the cumulative counts of a noisy release of this plan's tree."""
         public = self.settings.unit.total_is_public
-        estimate = self.cumulative(noisy.estimate)
-        return CdfRelease(estimate, self.variance, n_records if public else None, noisy.guarantee, noisy.provenance)
+        release = CdfRelease(
+            self.cumulative(noisy.estimate), self.variance, n_records if public else None, noisy.guarantee,
+            noisy.provenance,
+        )  # fmt: skip
+        return without_others(release, self.settings)
 
     def cumulative(self, node_values: AnyArray) -> FloatArray:
-        """Return the cumulative counts (..., K) from noisy values of the nodes (..., n_nodes): linear in them."""
+        """Return the cumulative counts of all bins (..., n_bins) from noisy values of the nodes (..., n_nodes).
+
+        Linear in them; with those of a last one for others, which no CDF holds.
+        """
         if not self.settings.least_squares:
             return np.asarray(prefix_estimates(self.tree, node_values), dtype=np.float64)
         best = self._estimator(node_values)[..., self.tree.level(self.tree.height)]
@@ -310,7 +337,7 @@ class CdfPlan:
 
     def errors(self, rng: np.random.Generator, trials: int) -> FloatArray:
         """Return errors of the cumulative counts in independent trials, (trials, K): no records are needed."""
-        return self.cumulative(self.noise.draw(rng, trials))
+        return self.cumulative(self.noise.draw(rng, trials))[..., : self.settings.n_within]
 
     @property
     def n_values(self) -> int:
@@ -321,10 +348,25 @@ class CdfPlan:
     def variance(self) -> FloatArray:
         """Exact error variance of each cumulative count, (K,)."""
         of = least_squares_prefix_variances if self.settings.least_squares else prefix_variances
-        return of(self.tree, self.noise.variance)
+        return of(self.tree, self.noise.variance)[: self.settings.n_within]
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """Exact covariance of the error of each cumulative count with that of the last, (K,).
+
+        Errors are A e for noise e of variances D, so it is A times D w, w being how much of e is in the last. Least
+        squares with the weights 1 / D gives A = C X' / D for counts X x of bins x with the covariance C, so there D
+        times the bins that are summed, on the leaves alone, does the same.
+        """
+        last, known = self.settings.n_within, np.where(np.isfinite(self.noise.variance), self.noise.variance, 0.0)
+        of = np.zeros(self.tree.n_nodes)
+        leaves = self.tree.level(self.tree.height)
+        of[np.arange(leaves.start, leaves.start + last) if self.settings.least_squares
+           else range_cover(self.tree, 0, last)[0]] = 1.0  # fmt: skip
+        return self.cumulative(known * of)[:last]
 
     def range_variance(self, start: int, stop: int) -> float:
-        """Return the exact error variance of the records in bins start, ..., stop - 1."""
+        """Return the exact error variance of the records in bins start, ..., stop - 1, of all that are counted."""
         plain = range_variance(self.tree, self.noise.variance, start, stop)
         if not self.settings.least_squares:
             return plain

@@ -39,7 +39,14 @@ from treedp_core.studies.cdf.matrices.root import RootMatrix
 from treedp_core.studies.cdf.matrices.symmetric import SymmetricRoot
 from treedp_core.studies.cdf.matrices.wanted import MAX_BINS, Wanted
 from treedp_core.studies.cdf.matrices.whole import WholeMatrix, and_total
-from treedp_core.studies.cdf.release import STRATEGIES, CdfRelease, CdfSettings, checked_bins, refuse_other_noise
+from treedp_core.studies.cdf.release import (
+    STRATEGIES,
+    CdfRelease,
+    CdfSettings,
+    checked_bins,
+    refuse_other_noise,
+    without_others,
+)
 from treedp_core.tree import AnyArray, FloatArray, IntArray
 from treedp_core.watch import Watch
 from treedp_core.words import lower_first, percent, privacy_text, short, whole
@@ -135,11 +142,12 @@ class MatrixPlan:
         rest = (product - self.matrix.encode(near)) + noise
         left = 0 if total is None else total - int(near.sum())
         estimate = np.cumsum(near) + self.matrix.decode(rest, float(left))
-        return CdfRelease(estimate, self.variance, total, self.guarantee, provenance)
+        release = CdfRelease(estimate, self.variance, total, self.guarantee, provenance)
+        return without_others(release, self.settings)
 
     def errors(self, rng: np.random.Generator, trials: int) -> FloatArray:
         """Return errors of the cumulative counts in independent trials, (trials, K): no records are needed."""
-        return self.matrix.decode(self.law.sample(rng, (trials, self.matrix.n_rows)))
+        return self.matrix.decode(self.law.sample(rng, (trials, self.matrix.n_rows)))[:, : self.settings.n_within]
 
     @property
     def n_values(self) -> int:
@@ -149,7 +157,13 @@ class MatrixPlan:
     @cached_property
     def variance(self) -> FloatArray:
         """Exact error variance of each cumulative count, (K,)."""
-        return self.law.variance * self.matrix.variance
+        return self.law.variance * self.matrix.variance[: self.settings.n_within]
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """Exact covariance of the error of each cumulative count with that of the last, (K,)."""
+        last = self.settings.n_within
+        return self.law.variance * self.matrix.decode(self.matrix.row(last - 1))[:last]
 
     def range_variance(self, start: int, stop: int) -> float:
         """Return the exact error variance of the records in bins start, ..., stop - 1."""

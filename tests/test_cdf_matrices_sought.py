@@ -214,7 +214,7 @@ def test_ranges_that_are_none_are_refused_in_a_sentence(text: str) -> None:
     with pytest.raises(InputError, match=r"^Expected .*\.$") as refused:
         ranges_from_text(text)
     assert refused.value.code == "RANGE_BOUNDS"
-    assert len(ranges_from_text(",".join(map(str, range(1, MAX_RANGES + 1))))) == MAX_RANGES
+    assert len(ranges_from_text(", ".join(map(str, range(1, MAX_RANGES + 1))))) == MAX_RANGES
 
 
 SUMS = (((1, 4, 1.0), (6, 9, -0.5)), ((2, 2, 3.0),), ((5, 20, 0.25), (10, 12, 1.0)))
@@ -246,6 +246,14 @@ def test_weighted_sums_are_typed_and_refused_in_a_sentence() -> None:
     assert ranges_from_text("1-4 - 0.5*6-9; 3*2; 0.25 × 5–20 + 10-12") == SUMS
     assert ranges_from_text("-2*7-0.5*3-4−1*1") == (((7, 7, -2.0), (3, 4, -0.5), (1, 1, -1.0)),)
     assert ranges_from_text("1*3-4") == ((3, 4),)
+    assert ranges_from_text("1-10,5-20; 0.125*3, 12.5*100-200") == ((1, 10), (5, 20), ((3, 3, 0.125),), ((100, 200, 12.5),))
+
+
+@pytest.mark.parametrize("text", ["1,500", "1;2.000", "1-1,000", "1.500*3-4", "5, 12.345*7", "1-10,100-200"])
+def test_a_number_that_may_be_thousands_is_asked_again(text: str) -> None:
+    """Seen failing: "1,500" were the bins 1 and 500, and 1.500 times a bin one and a half."""
+    with pytest.raises(InputError, match="in one way only"):
+        ranges_from_text(text)
     for wrong in (((1, 2, 0.0),), ((1, 2, 1.0), (1, 2, -1.0)), ((1, 25, 1.0),), ((1, 2, float("nan")),)):
         with pytest.raises(InputError, match=r"^Expected .*\.$") as refused:
             Wanted(24, "own", (wrong,))

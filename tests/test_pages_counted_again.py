@@ -35,6 +35,7 @@ ASKED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "units": (count_hierarchy, ["region", "city"], {"unit": "who", "contributions": 1, "missing": "category"}),
     "bins": (count_bins, "age", {"lower": 0.0, "upper": 20.0, "n_bins": 4, "branching": (2, 2), "weight": "n",
                                  "outside": "clamp"}),
+    "own bins": (count_bins, "age", {"edges": [0.0, 4.5, 12.0, 100.0], "weight": "n", "outside": "other"}),
 }  # fmt: skip
 
 

@@ -94,6 +94,23 @@ def test_cdf_offers_the_numeric_columns_of_the_table_and_keeps_its_tree() -> Non
     assert labelled(app.number_input, "Bins K").value == 16
 
 
+def test_a_column_is_counted_in_bins_of_unequal_width_and_asked_so_again() -> None:
+    app = counted()
+    app.switch_page("pages/cdf.py").run()
+    labelled(app.selectbox, "Numeric column").set_value(1).run()
+    labelled(app.toggle, "Bins of unequal width").set_value(True).run()
+    labelled(app.text_input, "Edges").set_value("0,5; 18; 65").run()
+    assert "a comma may be a decimal mark" in words(app) and not app.button(key="cdf_count").proto.help == ""
+    labelled(app.text_input, "Edges").set_value("0; 4.5; 18; 65; 100").run()
+    app.button(key="cdf_count").click().run()
+    assert not app.exception and not app.error
+    assert next(c.value for c in app.caption if " · " in c.value).startswith("`visits.csv` · 4 bins of unequal width")
+    assert [app.session_state["cdf_from"], app.session_state["cdf_to"]] == [4.5, 65]  # all but the outer ones
+    strip_on(app, "lab")
+    app.switch_page("pages/cdf.py").run()
+    assert labelled(app.text_input, "Edges").value == "0; 4.5; 18; 65; 100"
+
+
 def test_cdf_shows_a_table_that_was_counted_in_bins_at_once() -> None:
     app = open_page("data", source="upload")
     app.file_uploader[0].upload("visits.csv", VISITS).run()
@@ -294,6 +311,7 @@ def test_a_column_that_a_notebook_asks_for_is_offered_as_it_was_counted() -> Non
     [
         {"domain": 5}, {"domain": Ran(max)}, {"domain": Ran(domain_of_values, ({"a": 3},))}, {"missing": "x"},
         {"outside": ["other"]}, {"lower": "1"}, {"upper": math.inf}, {"n_bins": True}, {"branching": ["2"]},
+        {"edges": ["0", "1"]}, {"edges": [0.0, math.nan]}, {"edges": 3.0},
         {"weight": 1}, {"unit": []},
     ],
 )  # fmt: skip

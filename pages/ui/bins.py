@@ -12,19 +12,29 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.ui.candidate import Table
 from pages.ui.frame import figure
 from pages.ui.reading import Reading
+from pages.ui.refusals import refusal
 from pages.ui.result import show_state
 from pages.ui.text import lit, prose, small_print
 from pages.ui.upload import Count
+from treedp_core.checks import InputError
 from treedp_core.figures.columns import number_strip
 from treedp_core.notebook.code import given
 from treedp_core.privacy.origin import of_truth
 from treedp_core.records import Dataset, count_bins
+from treedp_core.records.edges import edge_text, edges_from_text
 from treedp_core.records.read.numeric import LOOK_ROWS, MUCH, NumberLook, look_at_numbers
 from treedp_core.words import percent, whole
 
 BOUNDS: Final = "Choose it without looking at the records: bounds taken from the data reveal its extremes."
 OUTSIDE: Final = {"other": "Leave the record out", "clamp": "Count it in the end bin"}
 CHOOSE: Final = "Choose one"
+OWN: Final = "Bins of unequal width"
+OWN_HELP: Final = "Between edges of your own, such as those of official age groups."
+EDGES_HELP: Final = (
+    "From the lowest to the highest, with decimal points, between semicolons or spaces; each bin holds its lower edge, "
+    "the last both. Choose them without looking at the records."
+)
+MAX_TYPED: Final = 20_000
 KEPT: Final = (
     "Records left out of every category or bin are counted in a public leaf “(other)”, so that replacing a record "
     "never changes the public total."
@@ -33,6 +43,8 @@ KEPT: Final = (
 
 class BinsAsked:
     """The questions of a numeric column, drawn as they are made; the answers count it.
+
+    Its bins are equal between two bounds, or between edges of one's own.
 
     Parameters
     ----------
@@ -45,20 +57,21 @@ class BinsAsked:
         self.table = table
         self.lower: float | None = None
         self.upper: float | None = None
+        self.edges: tuple[float, ...] = ()
         about = "Every value goes into one of K bins between the bounds."
         numbers = None if table.columns is None else (*table.columns.numbers, *table.columns.left_out)
-        first, left, middle, right = st.columns([2, 1, 1, 1], vertical_alignment="bottom")
+        first, rest = st.columns([2, 3], vertical_alignment="bottom")
         with first:
             self.column = table.column("Numeric column", "numeric", help=about, none=CHOOSE, among=numbers)
         if self.column is None:
             small_print("No column of this table holds numbers." if numbers == () else "Its bounds are asked next.")
             return
-        self.lower = self._bound(left, "lower", "Lower bound (public)")
-        self.upper = self._bound(middle, "upper", "Upper bound (public)")
-        self.n_bins = right.number_input(
-            "Bins K", value=table.before.get("n_bins", n_bins), step=1, key=table.key("bins"),
-            help="Equal widths; the last is closed.",
-        )  # fmt: skip
+        own = st.toggle(OWN, self._last("edges") is not None, key=table.key("own", self.column), help=OWN_HELP)
+        with rest:
+            if own:
+                self._ask_for_edges()
+            else:
+                self._ask_for_bounds(n_bins)
         self._show_column()
         self.outside = st.radio(
             "Values outside the bounds", list(OUTSIDE), key=table.key("outside"), format_func=OUTSIDE.__getitem__,
@@ -69,15 +82,43 @@ class BinsAsked:
 
     @property
     def is_answered(self) -> bool:
-        """Whether there are a column and both bounds."""
+        """Whether there are a column and both bounds, or all edges."""
         return self.column is not None and self.lower is not None and self.upper is not None
 
+    def _last(self, name: str) -> Any:
+        """What this column was counted with last; bounds and edges of one column are no other's."""
+        return self.table.before.get(name) if self.column == self.table.before.get("numeric") else None
+
+    def _ask_for_bounds(self, n_bins: int) -> None:
+        left, middle, right = st.columns(3, vertical_alignment="bottom")
+        self.lower = self._bound(left, "lower", "Lower bound (public)")
+        self.upper = self._bound(middle, "upper", "Upper bound (public)")
+        self.n_bins = right.number_input(
+            "Bins K", value=self.table.before.get("n_bins", n_bins), step=1, key=self.table.key("bins"),
+            help="Equal widths; the last is closed.",
+        )  # fmt: skip
+
+    def _ask_for_edges(self) -> None:
+        """Ask for every edge, in one field; what is typed stands for nothing until it can be read in one way only."""
+        typed = st.text_input(
+            "Edges (public)", value="; ".join(map(edge_text, self._last("edges") or ())), placeholder="0; 5; 18; 65",
+            key=self.table.key("edges", self.column), max_chars=MAX_TYPED, help=EDGES_HELP,
+        )  # fmt: skip
+        if not typed.strip():
+            return
+        try:
+            self.edges = edges_from_text(typed)
+        except InputError as error:
+            refusal(error)
+        else:
+            self.lower, self.upper = self.edges[0], self.edges[-1]
+
     def _bound(self, place: DeltaGenerator, name: str, label: str) -> float | None:
-        """Ask for a bound; those of one column are no other's, and none is offered."""
-        last = self.table.before.get(name) if self.column == self.table.before.get("numeric") else None
+        """Ask for a bound; none is offered."""
         found: float | None = place.number_input(
-            label, value=last, key=self.table.key(name, self.column), format="%g", placeholder="type it", help=BOUNDS
-        )
+            label, value=self._last(name), key=self.table.key(name, self.column), format="%g",
+            placeholder="type it", help=BOUNDS,
+        )  # fmt: skip
         return found
 
     def count(self) -> Count | None:
@@ -86,10 +127,10 @@ class BinsAsked:
 
     def counted(self, branching: Sequence[int] | None = None, **how: Any) -> Reading:
         """Return what counts the bins."""
-        return self.table.counted(
-            count_bins, self.column, lower=self.lower, upper=self.upper, n_bins=self.n_bins,
-            outside=self.outside, branching=branching, **how,
-        )  # fmt: skip
+        bins: dict[str, Any] = {"edges": list(self.edges)}
+        if not self.edges:
+            bins = {"lower": self.lower, "upper": self.upper, "n_bins": self.n_bins}
+        return self.table.counted(count_bins, self.column, **bins, outside=self.outside, branching=branching, **how)
 
     def _show_column(self) -> None:
         """Show how the column is spread and which share of it the bounds cut off, in red where it is more than 1 %."""

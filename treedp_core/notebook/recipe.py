@@ -131,6 +131,7 @@ _ANSWERS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "lower": _is_number,
     "upper": _is_number,
     "n_bins": lambda value: type(value) is int,
+    "edges": lambda value: isinstance(value, (list, tuple)) and all(map(_is_number, value)),
     "outside": ("other", "clamp").__contains__,
     "branching": _are_factors,
 }

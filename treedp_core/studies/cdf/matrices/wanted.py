@@ -22,6 +22,8 @@ MOST_WEIGHT: Final = 1e6
 _MINUS: Final = re.compile(r"(?<=\d)\s*[-–−]\s*(?=\d+(?:\.\d+)?\s*[*×])")
 """A minus sign before a weight; before a bin it stands for "to"."""
 _RANGE: Final = re.compile(r"(?:(-?\d{1,7}(?:\.\d{1,9})?)\s*[*×]\s*)?(\d{1,7})(?:\s*[-–]\s*(\d{1,7}))?")
+_THOUSANDS: Final = re.compile(r"(?<![\d.])([1-9]\d{0,2}[.,]\d{3})(?!\d)")
+"""Digits that may be one number of thousands, or two, or one with decimals."""
 
 Terms = tuple[tuple[int, int, float], ...]
 """A weighted sum of bins: first and last bin of ranges, and what each counts."""
@@ -186,7 +188,7 @@ def ranges_from_text(text: str) -> Ranges:
     Raises
     ------
     InputError
-        ``RANGE_BOUNDS`` for none, repeated ones, or what is no range.
+        ``RANGE_BOUNDS`` for none, repeated ones, what is no range, or could be read in two ways, as "1,500".
 
     >>> ranges_from_text("1-10, 5-20; 7")
     ((1, 10), (5, 20), (7, 7))
@@ -195,6 +197,12 @@ def ranges_from_text(text: str) -> Ranges:
     >>> ranges_from_text("1-10 - 0.5*5-20")
     (((1, 10, 1.0), (5, 20, -0.5)),)
     """
+    if (two := _THOUSANDS.search(text)) is not None:
+        raise InputError(
+            "RANGE_BOUNDS",
+            f"Expected numbers that can be read in one way only, got {echo(two[1])}: write a number without a mark of "
+            "thousands, and a space behind a comma.",
+        )
     parts = [part.strip() for part in re.split(r"[,;\n]", text) if part.strip()]
     if not parts:
         raise InputError("RANGE_BOUNDS", "Expected at least one range of bins, such as 1-10, 5-20.")

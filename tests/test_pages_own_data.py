@@ -100,7 +100,7 @@ def test_a_column_is_counted_in_bins_of_unequal_width_and_asked_so_again() -> No
     labelled(app.selectbox, "Numeric column").set_value(1).run()
     labelled(app.toggle, "Bins of unequal width").set_value(True).run()
     labelled(app.text_input, "Edges").set_value("0,5; 18; 65").run()
-    assert "a comma may be a decimal mark" in words(app) and not app.button(key="cdf_count").proto.help == ""
+    assert "a comma may be a decimal mark" in words(app)
     labelled(app.text_input, "Edges").set_value("0; 4.5; 18; 65; 100").run()
     app.button(key="cdf_count").click().run()
     assert not app.exception and not app.error

@@ -206,6 +206,18 @@ def short_below(x: float) -> str:
     return short(float(Decimal(repr(x)).normalize(_BELOW))) if math.isfinite(x) else short(x)
 
 
+def exact(x: float) -> str:
+    """Return a number with every digit that it has, thin separators and a minus sign.
+
+    >>> exact(-73.98765), exact(1234567.5).replace(THIN, " "), exact(65.0), exact(0.0001), exact(-1e-7), exact(1e20)
+    ('−73.98765', '1 234 567.5', '65', '0.0001', '−1e-7', '1e20')
+    """
+    sign, number = "−" if x < 0 else "", Decimal(repr(abs(float(x)))).normalize()
+    if number and not -7 < number.adjusted() < 15:
+        return sign + _written(number)
+    return f"{sign}{number:,f}".replace(",", THIN)
+
+
 def signed(x: float) -> str:
     """Return a change in three significant digits, with its sign.
 

@@ -125,7 +125,7 @@ WIDTH_LOOKS: Final = {YOURS: Look(AFTER, "solid", ""), BINARY: LOOKS["binary"], 
 def _width(lines: CdfLines, one: Width) -> Trace:
     at = thinned(one.half)
     line = _line(_places(lines, at), one.half, at, "", GREY, "solid", width=2.0)
-    hover = "%{fullData.name}<br>up to %{x:,.6~g}: ± %{y:,.1f}<extra></extra>"
+    hover = "%{fullData.name}<br>up to %{x:,.15~g}: ± %{y:,.1f}<extra></extra>"
     return line | _look_of(one) | {"hovertemplate": hover}
 
 
@@ -229,7 +229,7 @@ def _line(x: FloatArray, values: AnyArray, at: IntArray, name: str, colour: str,
     y = np.concatenate([[0.0], np.asarray(values[at], dtype=float)])
     return scatter(
         x=x, y=y, mode="lines", name=name, line={"color": colour, "dash": dash, "width": width},
-        hovertemplate="%{fullData.name}<br>up to %{x:,.6~g}: %{y:,.1f}<extra></extra>",
+        hovertemplate="%{fullData.name}<br>up to %{x:,.15~g}: %{y:,.1f}<extra></extra>",
     )  # fmt: skip
 
 

@@ -47,7 +47,6 @@ from treedp_core.privacy.origin import Origin, without_counts
 from treedp_core.privacy.rounding import quotient_above
 from treedp_core.privacy.spread import Capacities, capacities_of_tree, level_sensitivities
 from treedp_core.records import Dataset, Recipe
-from treedp_core.records.edges import bin_edges
 from treedp_core.registry import lookup
 from treedp_core.studies.cdf.bins import Bins as CountedBins
 from treedp_core.studies.cdf.bins import bins_of
@@ -414,9 +413,7 @@ def _domain(data: Data, source: Dataset | None, factors: tuple[int, ...]) -> Dom
 
 def _edges(data: CountedBins) -> tuple[float, ...]:
     """The bounds of equal bins; else every edge."""
-    edges, (low, high) = data.edges[: data.n_within + 1], data.ends(0, data.n_within)
-    is_equal = data.n_within == 1 or np.array_equal(bin_edges(low, high, data.n_within), edges)
-    return (low, high) if is_equal else tuple(edges.tolist())
+    return data.ends(0, data.n_within) if data.are_equal else tuple(data.edges.tolist())
 
 
 def _in_a_row(origin: Categories, source: Dataset | None, bins: Bins) -> Domain:

@@ -67,6 +67,20 @@ def bin_edges(lower: float, upper: float, n_bins: int) -> FloatArray:
     return edges
 
 
+def are_equal(edges: FloatArray) -> bool:
+    """Whether edges (n_bins + 1,) are those of equal bins between the first and the last.
+
+    >>> are_equal(bin_edges(0, 1, 3)), are_equal(own_edges([0, 5, 18, 65])), are_equal(np.array([0.0, 1.0]))
+    (True, False, True)
+    """
+    if edges.size <= 2:
+        return True
+    try:
+        return np.array_equal(bin_edges(float(edges[0]), float(edges[-1]), edges.size - 1), edges)
+    except InputError:  # equal ones would be too narrow
+        return False
+
+
 def own_edges(edges: Iterable[float]) -> FloatArray:
     """Return edges (n_bins + 1,) that somebody chose, checked.
 

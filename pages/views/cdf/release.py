@@ -51,11 +51,10 @@ from treedp_core.studies.cdf.matrices.plan import MatrixPlan, matrix_ledger
 from treedp_core.studies.cdf.matrices.wanted import Ranges, terms_of
 from treedp_core.studies.cdf.partition import DividedPlan, off_and_alone
 from treedp_core.studies.cdf.pipelines import above_bound, has_bound, lower_bound
-from treedp_core.studies.cdf.quantile import digits
 from treedp_core.studies.cdf.release import STRATEGIES
 from treedp_core.studies.cdf.widths import Width, half_widths, width_table
 from treedp_core.tree.workloads import range_count
-from treedp_core.words import above_least, halves, short, signed, whole
+from treedp_core.words import above_least, exact, halves, short, signed, whole
 
 MANY_BINS: Final = 1 << 13
 """Bins from which on the comparison of mechanisms takes seconds, and is asked for."""
@@ -157,7 +156,7 @@ def _sliders(data: Bins) -> None:
     low, high = data.ends(0, data.n_within)
     for column, end in zip(st.columns(2), (s.FROM, s.TO), strict=True):
         with column:
-            end.said(low=low, high=high, step=(high - low) / data.n_within).draw()
+            end.said(low=low, high=high, step=data.step).draw()
 
 
 def _chosen_range(data: Bins) -> tuple[int, int, Callable[[], object]]:
@@ -286,7 +285,7 @@ def _range(shown: _Shown) -> None:
     """Show the count of the range by each mechanism."""
     data, mine, start, stop = shown.data, shown.mine, shown.start, shown.stop
     low, high = shown.ends
-    st.header(f"Records from {short(low, 5)} to {short(high, 5)}", anchor=False)
+    st.header(f"Records from {exact(low)} to {exact(high)}", anchor=False)
     compare = s.COMPARE.draw() if data.n_bins > MANY_BINS else True
     ran = call(range_table, again(data), shown.drawn, start, stop, compare=compare)
     key = (mine.plan.settings, mine.fit, mine.seed, start, stop, compare)
@@ -344,7 +343,7 @@ def _quantiles(data: Bins, drawn: Ran[Draw]) -> None:
         ran,
         key="cdf_quantiles",
         alt="Quantiles with intervals",
-        formats=dict.fromkeys(list(columns)[1:], partial(short, digits=digits(data))) if data.numeric else {},
+        formats=dict.fromkeys(list(columns)[1:], exact) if data.numeric else {},
         width="content",
         caption=f"{unit}, of the records in the bins alone. Read off the consistent CDF, records spread evenly over "
         "their bin and rounded down; the bin of the true quantile lies between “from” and “to” in 95 % of releases, "

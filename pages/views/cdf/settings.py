@@ -101,8 +101,8 @@ COMPARE: Final = flag(
 )  # fmt: skip
 BINS: Final = words(
     "cdf_bins", "", bins_from_text, label="Bins K", width=220, placeholder="as in the data",
-    help="Empty: the bins of the data. Digits or a power, such as 2^20. Errors depend on K, not on the records; the "
-    f"lower bound takes cubic work: for up to {in_full(MAX_BOUND_BINS)} bins.",
+    help="Empty: the bins of the data. Digits or a power, such as 2^20. Errors depend on K, not on the records or on "
+    f"how wide bins are; the lower bound takes cubic work: for up to {in_full(MAX_BOUND_BINS)} bins.",
 )  # fmt: skip
 TRIALS: Final = whole(
     "cdf_trials", 100, 2, checks.MAX_TRIALS, code="TRIALS_RANGE", grid=TRIALS_GRID, label="Runs", look="segments",

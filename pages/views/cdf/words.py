@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Final
 
 from pages.ui.text import lit
@@ -16,10 +15,10 @@ from treedp_core.studies.cdf.compare import Draw
 from treedp_core.studies.cdf.gains import Gain
 from treedp_core.studies.cdf.partition import DividedPlan
 from treedp_core.studies.cdf.plan import AnyPlan
-from treedp_core.studies.cdf.quantile import digits, interval, told
+from treedp_core.studies.cdf.quantile import interval, told
 from treedp_core.studies.cdf.release import PARTITION, STRATEGIES, TREE
 from treedp_core.studies.cdf.widths import Width
-from treedp_core.words import lower_first, margin, plural, setting_text, short, whole
+from treedp_core.words import exact, lower_first, margin, plural, setting_text, short, whole
 
 PROTECTS: Final = NeighbouringRelation.REPLACE_ONE
 """Whom the paper and the bound protect."""
@@ -48,7 +47,7 @@ def instead(strategy: str, tree: CdfSettings) -> str:
 def rests_on(plan: AnyPlan) -> str:
     """Return what the width of a release's band depends on."""
     if isinstance(plan, DividedPlan):
-        return "where buckets end, straight between; within one the band reaches from end to end, as bias is unknown"
+        return "where buckets end, bin by bin between; within one the band reaches from end to end, as bias is unknown"
     return "it depends on no records"
 
 
@@ -61,7 +60,7 @@ def median_answer(data: Bins, mine: Draw) -> str:
     one = mine.median
     if one is None:
         return f"The released number of records {of} is 0 or less, so no median can be told."
-    value, (low, high) = _named(data, told(data, one)), map(partial(_named, data), interval(data, one))
+    value, (low, high) = _named(told(data, one)), map(_named, interval(data, one))
     opens, ends = one.first == 0, one.last == data.n_within - 1
     if opens and ends:
         lies = f"it may be anywhere from {low} to {high}"
@@ -87,8 +86,8 @@ def others_answer(data: Bins, mine: Draw) -> str:
     return f" {told_of} records {rest}."
 
 
-def _named(data: Bins, value: float | str) -> str:
-    return lit(value, 40) if isinstance(value, str) else short(value, digits(data))
+def _named(value: float | str) -> str:
+    return lit(value, 40) if isinstance(value, str) else exact(value)
 
 
 def band_answer(widths: Sequence[Width], total: int) -> str:
@@ -128,7 +127,7 @@ def range_answer(ends: tuple[float, float], count: float, reach: float) -> str:
     >>> range_answer((18.0, 65.0), 7312.4, 22.9)
     'From 18 to 65: 7\u202f312 ± 23 records.'
     """
-    low, high = (short(end, 5) for end in ends)
+    low, high = map(exact, ends)
     return f"From {low} to {high}: {whole(round(count))} ± {margin(reach)} records."
 
 
@@ -167,5 +166,6 @@ def gain_answer(rows: Sequence[Gain]) -> str:
 
 
 def bins_in_words(data: Bins) -> str:
-    """Return how many bins there are, and that other records are counted apart."""
-    return plural(data.n_within, "bin") + data.has_other * ", other records counted apart"
+    """Return how many bins there are, that they are not equally wide, and that other records are counted apart."""
+    widths = "" if data.are_equal else " of unequal width"
+    return plural(data.n_within, "bin") + widths + data.has_other * ", other records counted apart"

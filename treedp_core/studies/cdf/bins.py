@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from treedp_core.checks import InputError
 from treedp_core.records import Dataset
 from treedp_core.records.count.bins import column_of
 from treedp_core.records.dataset import STEP, Labels
+from treedp_core.records.edges import are_equal
 from treedp_core.tree import FloatArray, IntArray
 
 
@@ -78,6 +80,17 @@ class Bins:
     def truth(self) -> IntArray:
         """True cumulative counts, (K,): the last is the number of records in the bins."""
         return np.cumsum(self.counts[: self.n_within])
+
+    @cached_property
+    def are_equal(self) -> bool:
+        """Whether all bins are equally wide."""
+        return are_equal(self.edges)
+
+    @property
+    def step(self) -> float:
+        """Width of the narrowest bin."""
+        low, high = self.ends(0, self.n_within)
+        return (high - low) / self.n_within if self.are_equal else float(np.diff(self.edges).min())
 
     def within(self, start: int, stop: int) -> int:
         """Return the true count of the bins from `start` up to the one before `stop`."""

@@ -123,8 +123,9 @@ def told(data: Bins, one: Quantile) -> float | str:
     if not data.numeric:
         return data.category(one.bin)
     low, high = data.ends(one.bin, one.bin + 1)
-    step = 10.0 ** math.floor(math.log10(high - low) + 1e-9)
-    return max(low, math.floor(one.value(data.edges) / step + 1e-9) * step)
+    place = math.floor(math.log10(high - low) + 1e-9)
+    step = 10.0**place
+    return max(low, round(math.floor(one.value(data.edges) / step + 1e-9) * step, -place))
 
 
 def interval(data: Bins, one: Quantile) -> tuple[float, float] | tuple[str, str]:
@@ -132,9 +133,3 @@ def interval(data: Bins, one: Quantile) -> tuple[float, float] | tuple[str, str]
     if not data.numeric:
         return data.category(one.first), data.category(one.last)
     return data.ends(one.first, one.last + 1)
-
-
-def digits(data: Bins) -> int:
-    """Return how many digits tell the edges of bins apart, 5 or more."""
-    largest, narrowest = np.abs(data.edges).max(), np.diff(data.edges).min()
-    return max(5, math.floor(math.log10(largest / narrowest)) + 2)

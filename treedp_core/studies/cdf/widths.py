@@ -59,8 +59,8 @@ class Width:
 def half_widths(mine: Draw, *, compare: bool = True) -> list[Width]:
     """Return the half widths of a release's band and, to `compare`, those of a binary tree and of a histogram.
 
-    Behind a private partition it is known where buckets end, and drawn straight between. The others have the release's
-    mechanism, budget and least squares, and equal level budgets; one that is the release's own tree is left out.
+    Behind a private partition it is known where buckets end, and drawn bin by bin between. The others have the
+    release's mechanism, budget and least squares, and equal level budgets; one that is its own tree is left out.
     """
     settings = mine.plan.settings
     half = mine.band.multiple * np.sqrt(mine.plan.variance)

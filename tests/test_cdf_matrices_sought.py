@@ -246,12 +246,11 @@ def test_weighted_sums_are_typed_and_refused_in_a_sentence() -> None:
     assert ranges_from_text("1-4 - 0.5*6-9; 3*2; 0.25 × 5–20 + 10-12") == SUMS
     assert ranges_from_text("-2*7-0.5*3-4−1*1") == (((7, 7, -2.0), (3, 4, -0.5), (1, 1, -1.0)),)
     assert ranges_from_text("1*3-4") == ((3, 4),)
-    assert ranges_from_text("1-10,5-20; 0.125*3, 12.5*100-200") == (
-        (1, 10),
-        (5, 20),
-        ((3, 3, 0.125),),
-        ((100, 200, 12.5),),
-    )
+    assert ranges_from_text("1-10,5-20; 0.125*3") == ((1, 10), (5, 20), ((3, 3, 0.125),))
+    for wrong in (((1, 2, 0.0),), ((1, 2, 1.0), (1, 2, -1.0)), ((1, 25, 1.0),), ((1, 2, float("nan")),)):
+        with pytest.raises(InputError, match=r"^Expected .*\.$") as refused:
+            Wanted(24, "own", (wrong,))
+        assert refused.value.code == "RANGE_BOUNDS"
 
 
 @pytest.mark.parametrize("text", ["1,500", "1;2.000", "1-1,000", "1.500*3-4", "5, 12.345*7", "1-10,100-200"])
@@ -259,10 +258,6 @@ def test_a_number_that_may_be_thousands_is_asked_again(text: str) -> None:
     """Seen failing: "1,500" were the bins 1 and 500, and 1.500 times a bin one and a half."""
     with pytest.raises(InputError, match="in one way only"):
         ranges_from_text(text)
-    for wrong in (((1, 2, 0.0),), ((1, 2, 1.0), (1, 2, -1.0)), ((1, 25, 1.0),), ((1, 2, float("nan")),)):
-        with pytest.raises(InputError, match=r"^Expected .*\.$") as refused:
-            Wanted(24, "own", (wrong,))
-        assert refused.value.code == "RANGE_BOUNDS"
 
 
 def test_ranges_of_a_table_are_those_that_are_typed(tmp_path: Path) -> None:

@@ -28,8 +28,8 @@ def partition(data: Bins, mine: Draw, drawn: Ran[Draw]) -> None:
         key="cdf_partition_ledger",
         alt="What the release spends",
         width="content",
-        caption="Noisy deviations of fixed intervals decide which bins have alike counts, whatever their widths; what is "
-        "decided from them costs nothing. A record lies in one interval of each length, so it moves all deviations "
+        caption="Noisy deviations of fixed intervals decide which bins have alike counts, whatever their widths; what "
+        "is decided from them costs nothing. A record lies in one interval of each length, so it moves all deviations "
         "together by at most the sensitivity (proved in the code's documentation).",
     )
     _when(data, mine)

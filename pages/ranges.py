@@ -17,8 +17,8 @@ PAGE = Page(
     section="Learn",
     about="One range, counted in three ways.",
     heading="Why put counts on a tree?",
-    lede="A range is a sum of noisy counts. A histogram adds many with little noise, cumulative counts two with much; "
-    "a tree adds a few.",
+    lede="A range is a sum of noisy counts. A histogram takes many with little noise, cumulative counts two with much; "
+    "a tree takes a few.",
     settings=SETTINGS,
     asks_epsilon=True,
     views=(View("", show, ignores=NO_DELTA | PLAIN | IGNORED),),

@@ -26,13 +26,15 @@ EVEN: Final = 0.5
 """The belief before, where a picture asks for none."""
 LABEL: Final = "A range over bins, counted in three ways"
 _WAYS: Final = (
-    "Laplace noise, one record replaced, total public; histogram and tree without least squares, which would improve "
-    "both. Ways: Rameshwar et al., Lemmas III.1, III.2 and IV.1."
+    "Laplace noise, one record replaced, the total public and free. Noise: Rameshwar et al., Lemmas III.1, III.2 and "
+    "IV.1; histogram and tree take "
 )
+_PLAIN: Final = "the fewest noisy counts that make the range, added or taken away."
+_WEIGHED: Final = "all their counts, weighed by least squares; noise on every cumulative count leaves nothing to weigh."
 CAPTION: Final = (
     "NOT PRIVATE, but made up: grey bars are true counts. Blue: noisy counts that are added for the range; orange: "
-    "those taken away. σ is the standard deviation (formula), the bar beside it is two of them to each side of the "
-    f"truth; the dot is one simulated release. {_WAYS}"
+    "those taken away; paler: in part. σ is the standard deviation (formula), the bar beside it is two of them to each "
+    f"side of the truth; the dot is one simulated release. {_WAYS}"
 )
 HOW: Final = "Drag the ends or the middle, or use the arrow keys; nothing is asked of the server."
 OF_STILL: Final = (
@@ -41,19 +43,25 @@ OF_STILL: Final = (
 )
 
 
-def range_in_three_ways(bins: int, epsilon: float, seed: int) -> Ranges:
+def range_in_three_ways(bins: int, epsilon: float, seed: int, *, least_squares: bool = False) -> Ranges:
     """Return what is counted over so many bins, one for a session that asks again."""
-    return remember(("ranges", bins, epsilon, seed), lambda: three_ways(bins, epsilon, seed))
+    key = ("ranges", bins, epsilon, seed, least_squares)
+    return remember(key, lambda: three_ways(bins, epsilon, seed, least_squares=least_squares))
 
 
-def show_range(found: Ranges, bins: int, epsilon: float, *, key: str, alt: str, answer: str = "") -> None:
+def show_range(
+    found: Ranges, epsilon: float, *, key: str, alt: str, answer: str = "", shown: tuple[int, int] = (0, 0)
+) -> None:
     """Show a range that is dragged: on the first screen with an `answer`, else with its explanation below."""
-    ran = remember(("ranges by length", bins, epsilon), lambda: call(of_lengths, bins, epsilon).named("lengths"))
-    draw = partial(ranges, LABEL, for_browser(found), key=key)
+    bins, is_weighed = found.truth.size, found.least_squares
+    asked = call(of_lengths, bins, epsilon, least_squares=is_weighed).named("lengths")
+    ran = remember(("ranges by length", bins, epsilon, is_weighed), lambda: asked)
+    draw = partial(ranges, LABEL, for_browser(found, shown), key=key)
     still = call(error_by_length, ran)
+    taken = _WEIGHED if is_weighed else _PLAIN
     frame.moving(
-        draw, key=f"{key}_figure", alt=alt, caption=CAPTION, answer=answer, ran=ran, still=still, how=HOW,
-        of_still=OF_STILL, badges=("formula",),
+        draw, key=f"{key}_figure", alt=alt, caption=f"{CAPTION}{taken}", answer=answer, ran=ran, still=still, how=HOW,
+        of_still=f"{OF_STILL}{taken}", badges=("formula",),
     )  # fmt: skip
 
 
@@ -61,7 +69,7 @@ def one_range(bins: int, epsilon: float, seed: int, *, key: str) -> None:
     """Show one range in three ways below a first screen, under a heading of its own."""
     _heading("One range, three ways", "formula", "simulation", "NOT PRIVATE")
     found = range_in_three_ways(bins, epsilon, seed)
-    show_range(found, bins, epsilon, key=key, alt=f"{LABEL}: {plural(bins, 'bin')}, ε = {setting_text(epsilon)}")
+    show_range(found, epsilon, key=key, alt=f"{LABEL}: {plural(bins, 'bin')}, ε = {setting_text(epsilon)}")
 
 
 def with_or_without(settings: Experiment, tree: Tree, level_names: Sequence[str], *, key: str) -> None:

@@ -2,13 +2,14 @@
 // All numbers come from the server once; moving the range asks it nothing.
 
 const SVG = 'http://www.w3.org/2000/svg';
+const SHADES = [0.15, 0.4, 0.7, 1];
 
 export default function ({ data, parentElement }) {
   const bins = data.truth.length;
   const box = parentElement.querySelector('.ranges') ?? parentElement.appendChild(element('div', 'ranges'));
-  const held = (box.dataset.range ?? '').split(',').map(Number);
-  let [start, stop] = box.dataset.bins == bins && held.length === 2 ? held : [Math.round(bins * 0.15), Math.round(bins * 0.7)];
-  box.dataset.bins = bins;
+  const opened = `${bins}: ${data.range}`;
+  let [start, stop] = box.dataset.opened === opened ? box.dataset.range.split(',').map(Number) : data.range;
+  box.dataset.opened = opened;
   box.role = 'group';
   box.ariaLabel = data.label;
 
@@ -17,7 +18,7 @@ export default function ({ data, parentElement }) {
   const knobs = ['First bin', 'Bin after the last'].map((name, k) => knob(name, k));
   const top = Math.max(...data.truth);
   const bars = drawing(top);
-  bars.append(path('bar', data.truth.map((n, i) => rectangle(i, top - n, 1, n)).join('')));
+  bars.append(path('bar', `M0 ${top}${data.truth.map(n => `V${top - n}h1`).join('')}V${top}z`));
   strip.append(bars, band, ...knobs);
   const said = element('div', 'told');
   const rows = data.ways.map(way);
@@ -35,20 +36,26 @@ export default function ({ data, parentElement }) {
       Object.assign(knobs[k], { ariaValueNow: at, ariaValueMin: k ? start + 1 : 0, ariaValueMax: k ? bins : stop - 1 });
     });
     const truth = data.truth.slice(start, stop).reduce((sum, n) => sum + n, 0);
-    said.replaceChildren(element('b', '', `${number(truth)} records`), ` in ${stop - start} ${stop - start === 1 ? 'bin' : 'bins'}`);
+    said.replaceChildren(element('b', '', `${number(truth)} records`), ` in ${whole(stop - start)} ${stop - start === 1 ? 'bin' : 'bins'}`);
     const told = rows.map(one => one.answer(truth));
     clearTimeout(live.later);
     live.later = setTimeout(() => (live.textContent = told.join('; ')), 500); // once the range has come to rest
   }
 
-  // A row of noisy counts: those of the range's end that are not its start's are added, the others taken away.
+  // A row of noisy counts, and what each is multiplied by for the range: blue what is added, orange what is taken away,
+  // the paler the less it is worth.
   function way(one) {
-    const levels = one.name === 'prefixes' ? 2 : Math.max(...one.row) + 1;
-    const place = (node, row) => rectangle(one.spans[node][0] + 0.04, row + 0.08, one.spans[node][1] - one.spans[node][0] - 0.08, 0.84);
-    const all = drawing(levels);
-    const cells = one.name === 'prefixes' ? rectangle(0, 0.08, bins, 0.84) + rectangle(0, 1.08, bins, 0.84) : one.row.map((row, node) => place(node, row)).join('');
-    const [added, taken] = [path('added'), path('taken')];
-    all.append(path('cell', cells), added, taken);
+    const isTree = one.factors.length > 0;
+    const levels = [{ first: 0, n: 1, width: bins }];
+    for (const n of one.factors) {
+      const { first, n: above, width } = levels.at(-1);
+      levels.push({ first: first + above, n: above * n, width: width / n });
+    }
+    const all = drawing(isTree ? levels.length : 2);
+    const rows = isTree ? levels.map((level, l) => cells(l, level.n, level.width, () => 0)) : [0, 1].map(y => cells(y, 1, bins, () => 0));
+    const lit = ['added', 'taken'].flatMap(kind => SHADES.map(shade => path(kind)));
+    lit.forEach((made, k) => made.setAttribute('fill-opacity', SHADES[k % SHADES.length]));
+    all.append(path('cell', rows.map(([d]) => d).join('')), ...lit);
     const lane = element('div', 'strip');
     lane.append(all);
     const told = element('div', 'told');
@@ -56,19 +63,25 @@ export default function ({ data, parentElement }) {
     const [reach, dot] = [element('i', 'reach'), element('i', 'dot')];
     whisker.append(reach, dot);
     told.append(words, whisker);
+    const known = isTree ? 0 : bins - 1; // the total
     return {
       row: row(one.label, lane, told),
       answer(truth) {
-        const [before, upTo] = [start, stop].map(at => one.covers[at].flatMap(([a, b]) => Array.from({ length: b - a }, (_, i) => a + i)));
-        const [first, last] = [new Set(before), new Set(upTo)];
-        const [plus, minus] = [upTo.filter(v => !first.has(v)), before.filter(v => !last.has(v))];
-        added.setAttribute('d', plus.map(v => place(v, levels === 2 && one.name === 'prefixes' ? 0 : one.row[v])).join(''));
-        taken.setAttribute('d', minus.map(v => place(v, levels === 2 && one.name === 'prefixes' ? 1 : one.row[v])).join(''));
-        const sum = (nodes, of) => nodes.reduce((total, v) => total + of[v], 0);
-        const deviation = Math.sqrt(sum(plus, one.variance) + sum(minus, one.variance));
-        const shown = sum(plus, one.released) - sum(minus, one.released);
-        const counts = plus.length + minus.length;
-        words.replaceChildren(element('b', '', `σ = ${number(deviation)}`), ` ${counts} ${counts === 1 ? 'count' : 'counts'}, shows ${number(shown)}`);
+        const weights = new Float64Array(one.released.length);
+        if (!isTree) ends(weights);
+        else (one.weighed ? weighed : fewest)(levels, weights);
+        let [counts, squares, shown] = [0, 0, 0];
+        weights.forEach((w, v) => {
+          shown += w * one.released[v];
+          if (v === known || Math.abs(w) < 1e-12) return;
+          counts += 1;
+          squares += w * w;
+        });
+        const drawn = isTree ? levels.map((level, l) => cells(l, level.n, level.width, i => shaded(weights[level.first + i]))) : [
+          cells(0, 1, stop, () => shaded(1)), ...(start ? [cells(1, 1, start, () => shaded(-1))] : [])];
+        lit.forEach((made, k) => made.setAttribute('d', drawn.map(of => of[k] ?? '').join('')));
+        const deviation = Math.sqrt(one.variance * squares);
+        words.replaceChildren(element('b', '', `σ = ${number(deviation)}`), ` ${whole(counts)} ${counts === 1 ? 'count' : 'counts'}, shows ${number(shown)}`);
         const scale = part => 50 + 50 * Math.min(Math.max(part / data.reach, -1), 1);
         reach.style.left = `${scale(-2 * deviation)}%`;
         reach.style.right = `${100 - scale(2 * deviation)}%`;
@@ -79,6 +92,80 @@ export default function ({ data, parentElement }) {
         return lane.ariaLabel;
       },
     };
+  }
+
+  // The last of all cumulative counts is added, that before the first bin taken away.
+  function ends(weights) {
+    weights[stop - 1] = 1;
+    if (start) weights[start - 1] = -1;
+  }
+
+  // The fewest noisy counts that make the range; the root's is known and free (see treedp_core.studies.ranges.fewest).
+  function fewest(levels, weights) {
+    if (stop - start === bins) return void (weights[0] = 1);
+    // the children of a node: those that the range holds are from `from` to before `to`, and it cuts at most two
+    const children = (l, i) => {
+      const [n, width] = [levels[l + 1].n / levels[l].n, levels[l + 1].width];
+      const within = x => Math.min(Math.max(x / width, i * n), (i + 1) * n);
+      const [from, to] = [within(start), within(stop)];
+      const cut = [from, to].filter(x => x % 1).map(Math.floor);
+      return { n, first: i * n, from: Math.ceil(from), to: Math.max(Math.floor(to), Math.ceil(from)), cut: cut[0] === cut[1] ? cut.slice(0, 1) : cut };
+    };
+    const cost = (l, i, above) => {
+      const { n, from, to, cut } = children(l, i);
+      const wrong = above ? n - (to - from) - cut.length : to - from;
+      return cut.reduce((sum, c) => sum + Math.min(cost(l + 1, c, above), 1 + cost(l + 1, c, 1 - above)), wrong);
+    };
+    const light = (l, i, above) => {
+      const { n, first, from, to, cut } = children(l, i);
+      for (let c = first; c < first + n; c++) {
+        if (!cut.includes(c)) weights[levels[l + 1].first + c] = Number(c >= from && c < to) - above;
+        else choose(l + 1, c, above, 1);
+      }
+    };
+    const choose = (l, i, above, price) => {
+      const turns = cost(l, i, above) > price + cost(l, i, 1 - above);
+      if (turns) weights[levels[l].first + i] = 1 - 2 * above;
+      light(l, i, turns ? 1 - above : above);
+    };
+    choose(0, 0, 0, 0);
+  }
+
+  // What least squares multiplies each count by (see treedp_core.studies.ranges.weighed).
+  function weighed(levels, weights) {
+    const part = (l, i) => Math.max(0, Math.min((i + 1) * levels[l].width, stop) - Math.max(i * levels[l].width, start)) / levels[l].width;
+    weights[0] = part(0, 0);
+    let above = [0];
+    for (let l = 1; l < levels.length; l++) {
+      const n = levels[l].n / levels[l - 1].n;
+      const seen = levels.slice(l).reduce((sum, level) => sum + level.width, 0);
+      const here = [];
+      for (let i = 0; i < levels[l].n; i++) {
+        const parent = Math.floor(i / n);
+        here.push(above[parent] + (part(l, i) - part(l - 1, parent)) / seen);
+        weights[levels[l].first + i] = here[i] * levels[l].width;
+      }
+      above = here;
+    }
+  }
+
+  // Which path a count is drawn on by its weight: those that are added first, from pale to full; none for next to nothing.
+  function shaded(w) {
+    if (Math.abs(w) < 1e-3) return -1;
+    const shade = SHADES.findIndex(most => Math.abs(w) <= most + 1e-9);
+    return w > 0 ? shade : SHADES.length + shade;
+  }
+
+  // The cells of a row on each path; neighbours that are too narrow to be told apart are one.
+  function cells(y, n, width, path) {
+    const [gap, made] = [width < bins / 512 ? 0 : 0.04, []];
+    for (let i = 0, to; i < n; i = to) {
+      const k = path(i);
+      to = i + 1;
+      while (gap === 0 && to < n && path(to) === k) to += 1;
+      if (k >= 0) made[k] = (made[k] ?? '') + rectangle(i * width + gap, y + 0.08, (to - i) * width - 2 * gap, 0.84);
+    }
+    return made;
   }
 
   function move(k, to) {
@@ -158,6 +245,10 @@ function element(tag, kind, text = '') {
   one.className = kind;
   one.textContent = text;
   return one;
+}
+
+function whole(n) {
+  return n.toLocaleString('en').replaceAll(',', '\u202f');
 }
 
 function number(x) {

@@ -21,17 +21,31 @@ def ends(page: Any) -> list[int]:
     return [int(str(one.get_attribute("aria-valuenow"))) for one in page.locator(".ranges .knob").all()]
 
 
-def check(page: Any, start: int, stop: int) -> None:
+def check(page: Any, start: int, stop: int, bins: int = 64, *, weigh: bool = False) -> None:
     """What stands beside each way, for a range."""
-    assert [int(str(one.get_attribute("aria-valuenow"))) for one in page.locator(".ranges .knob").all()] == [
-        start,
-        stop,
-    ]
-    for said, way in zip(told(page), three_ways(64, 1.0, 7).ways, strict=True):
-        deviation, counts = re.findall(r"σ = ([\d.]+) (\d+) count", said)[0]
-        exact = way.deviation(start, stop)
-        assert float(deviation) == pytest.approx(exact, abs=0.5 if exact >= 100 else 0.051), said
-        assert int(counts) == len(way.pieces(start, stop)), said
+    assert ends(page) == [start, stop]
+    for said, way in zip(told(page), three_ways(bins, 1.0, 7, least_squares=weigh).ways, strict=True):
+        deviation, counts, shown = (
+            float(re.sub("\u202f", "", one).replace("−", "-"))
+            for one in re.findall(r"σ = ([\d.\u202f]+) ([\d\u202f]+) counts?, shows ([−\d.\u202f]+)", said)[0]
+        )
+        exact, released = way.deviation(start, stop), way.weights(start, stop) @ way.released
+        assert deviation == pytest.approx(exact, abs=0.5 if exact >= 100 else 0.051), said
+        assert shown == pytest.approx(released, abs=0.51 if abs(released) >= 100 else 0.1), said
+        assert counts == way.n_counts(start, stop), said
+
+
+@pytest.mark.parametrize("weigh", [False, True])
+@pytest.mark.parametrize(("bins", "start", "stop"), [(256, 0, 100), (1024, 37, 990), (4096, 1234, 1240)])
+def test_a_range_of_a_link_has_the_cores_numbers(
+    page: Any, server: LiveServer, bins: int, start: int, stop: int, weigh: bool
+) -> None:
+    link = f"ranges?ran_bins={bins}&ran_from={start}&ran_to={stop}&ran_least_squares={int(weigh)}"
+    opened(page, server, link, ".ranges svg")
+    check(page, start, stop, bins, weigh=weigh)
+    page.locator(".ranges .knob").last.focus()
+    page.keyboard.press("ArrowLeft")
+    check(page, start, stop - 1, bins, weigh=weigh)
 
 
 def test_a_range_moves_in_the_browser(page: Any, server: LiveServer) -> None:
@@ -42,7 +56,7 @@ def test_a_range_moves_in_the_browser(page: Any, server: LiveServer) -> None:
     start, stop = ends(page)
     check(page, start, stop)
     records = page.locator(".ranges").first.inner_text()
-    assert "1\u202f" in records
+    assert re.search("\\d\u202f\\d{3}", records)
     assert not re.search(r"\d{4}", records), "a thousand has a thin space"
     first.focus()
     page.keyboard.press("ArrowRight")

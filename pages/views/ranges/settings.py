@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pages.ui.setting import Setting, choice
+from pages.ui.setting import Setting, choice, flag, whole
 from treedp_core.studies.ranges import TREES
+from treedp_core.words import whole as in_full
 
 BINS: Final = choice(
-    "ran_bins", "256", {str(n): str(n) for n in TREES}, label="Bins",
-    help="The more bins a range has, the more noisy counts a histogram adds.",
+    "ran_bins", "1024", {str(n): in_full(n) for n in TREES}, label="Bins",
+    help="The more bins a range has, the more noisy counts a histogram adds or takes away.",
 )  # fmt: skip
+LEAST_SQUARES: Final = flag(
+    "ran_least_squares", False, label="Least squares",
+    help="Weigh all noisy counts of the histogram and of the tree, as best agrees with the public total: free, and "
+    "never worse than a few of them.",
+)  # fmt: skip
+FROM: Final = whole("ran_from", 0, 0, max(TREES))
+TO: Final = whole("ran_to", 0, 0, max(TREES))
+"""The range that a link opens with: its first bin, counted from 0, and the one after its last; 0 for none."""
 
-SETTINGS: Final[tuple[Setting[Any], ...]] = (BINS,)
+SETTINGS: Final[tuple[Setting[Any], ...]] = (BINS, LEAST_SQUARES, FROM, TO)

@@ -11,21 +11,23 @@ from pages.ui.settings import EPSILON, SEED
 from pages.ui.strip import strip
 from pages.views.ranges import settings as s
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.studies.ranges import RECORDS, TREES, Ranges
+from treedp_core.studies.ranges import RECORDS, TREES, Ranges, Way
+from treedp_core.tree.text import product_text
 from treedp_core.words import plural, setting_text, short, whole
 
 
 def show() -> Told:
     """Show the range and its three ways."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        with st.container(width=320):
+        with st.container(width=250):
             EPSILON.draw()
         bins = int(s.BINS.draw())
+        least_squares = s.LEAST_SQUARES.draw()
         controls.draw_again("ran_draw")
     epsilon, seed = EPSILON.value, SEED.value
-    found = range_in_three_ways(bins, epsilon, seed)
+    found = range_in_three_ways(bins, epsilon, seed, least_squares=least_squares)
     said = answer(found, epsilon)
-    show_range(found, bins, epsilon, key="ran_ranges", alt=said, answer=said)
+    show_range(found, epsilon, key="ran_ranges", alt=said, answer=said, shown=(s.FROM.value, s.TO.value))
     about = strip(
         f"{whole(RECORDS)} made-up records", relation=NeighbouringRelation.REPLACE_ONE, fixed=True, epsilon=epsilon,
         seed=seed,
@@ -34,17 +36,20 @@ def show() -> Told:
 
 
 def answer(found: Ranges, epsilon: float) -> str:
-    """Return how far a range is off by each way, and how many counts it adds, over all ranges."""
+    """Return how far a range is off by each way, over all ranges, and which way is best."""
     histogram, prefixes, tree = found.ways
     bins = found.truth.size
-    best = min(found.ways, key=lambda one: one.typical)
     start = (
-        f"Over all {plural(found.n_ranges, 'range')} of {bins} bins at ε = {setting_text(epsilon)}, the tree "
-        f"{TREES[bins][0]} × {TREES[bins][1]} is typically off by **{short(tree.typical)}** with "
-        f"{short(tree.pieces_on_average, 2)} noisy counts a range, the histogram by {short(histogram.typical)} with "
-        f"{short(histogram.pieces_on_average, 2)}, noise on every cumulative count by {short(prefixes.typical)} with "
-        "two. "
+        f"Over all {plural(found.n_ranges, 'range')} of {whole(bins)} bins at ε = {setting_text(epsilon)}"
+        f"{' after least squares' * found.least_squares}, the tree {product_text(TREES[bins])} is typically off by "
+        f"**{short(tree.typical)}**{_counts(tree)}, the histogram by {short(histogram.typical)}{_counts(histogram)}, "
+        f"noise on every cumulative count by {short(prefixes.typical)}. "
     )
-    if best is tree:
-        return start + "Few counts, each a little noisier: the tree wins on long ranges."
-    return start + "Over so few bins adding them all is cheaper than noise for a second level: take more bins."
+    if tree.typical < min(histogram.typical, prefixes.typical):
+        why = "With all counts weighed, too," if found.least_squares else "Few counts, each a little noisier:"
+        return f"{start}{why} **the tree wins**."
+    return f"{start}Over so few bins a second level costs more than it saves: take more bins, and the tree wins."
+
+
+def _counts(way: Way) -> str:
+    return "" if way.least_squares else f" with {short(way.counts_on_average)} noisy counts a range"

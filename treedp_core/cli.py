@@ -96,7 +96,12 @@ def _run(words: Sequence[str]) -> int:
         return 2
 
 
-SUBCOMMANDS: Final[Mapping[str, Callable[[Sequence[str]], int]]] = {"run": _run}
+def _prepare(words: Sequence[str]) -> int:
+    """Exit status of `treedp prepare FILE PLAN.json`, which the process becomes."""
+    return _become(_program("treedp_core.plans.preparation", *words), DEFAULTS | dict(os.environ))
+
+
+SUBCOMMANDS: Final[Mapping[str, Callable[[Sequence[str]], int]]] = {"run": _run, "prepare": _prepare}
 """What does not start the app: the words behind it -> exit status."""
 
 
@@ -298,7 +303,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="treedp",
         description=f"Explore differentially private counts on trees in the browser, on http://{HOST} only.",
-        epilog="treedp run FILE runs a notebook or a sweep without a browser; see treedp run --help.",
+        epilog="treedp run FILE runs a notebook or a sweep without a browser; treedp prepare FILE PLAN.json writes the "
+        "records that a plan's program reads. See their --help.",
     )
     parser.add_argument(
         "file",

@@ -3,6 +3,7 @@
 from treedp_core.plans.handover import LIBRARIES, not_covered, opendp_program, tumult_program
 from treedp_core.plans.made import Split
 from treedp_core.plans.plan import ReleasePlan, open_plan
+from treedp_core.plans.record_file import records_of, recount
 from treedp_core.plans.stated import Bounded, Categories, Domain, NoiseLaw, PlannedLevel
 
 __all__ = [
@@ -17,5 +18,7 @@ __all__ = [
     "not_covered",
     "open_plan",
     "opendp_program",
+    "records_of",
+    "recount",
     "tumult_program",
 ]

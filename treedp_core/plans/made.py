@@ -57,7 +57,7 @@ from treedp_core.studies.cdf.partition import DividedPlan, PartitionPlan
 from treedp_core.studies.cdf.release import CdfPlan
 from treedp_core.studies.topdown.plan import Plan as TopDownPlan
 from treedp_core.studies.topdown.subject import Subject, is_product
-from treedp_core.tree import Tree
+from treedp_core.tree import IntArray, Tree
 from treedp_core.words import float_above
 
 MOST_LEAVES: Final = 100_000
@@ -432,7 +432,19 @@ def _of_labels(origin: Categories, data: Dataset | Subject) -> Domain:
         return _listed(origin, tuple(tuple(map(str, words)) for words in data.labels.vocabularies[1:]), ())
     if data.tree.n_leaves > MOST_LEAVES:
         return Domain(origin)
-    return _listed(origin, (), tuple(data.labels.paths_of(data.tree.leaves)))
+    return _listed(origin, (), tuple(data.labels.paths_of(_in_order(data.tree))))
+
+
+def _in_order(tree: Tree) -> IntArray:
+    """Return the leaves of a tree, (n_leaves,), as they stand from left to right, whatever their levels."""
+    below, before = tree.add_up(tree.is_leaf.astype(np.int64)), np.zeros(tree.n_nodes, dtype=np.int64)
+    for level in range(tree.height):
+        parents, children = tree.level(level), tree.level(level + 1)
+        of_inner = np.where(tree.is_leaf[parents], 0, below[parents])
+        first = np.cumsum(of_inner) - of_inner  # leaves of the next level's nodes that are no children of theirs
+        start = np.cumsum(below[children]) - below[children]
+        before[children] = tree.spread(level, before[parents] - first) + start
+    return tree.leaves[np.argsort(before[tree.leaves])]
 
 
 def _factors(tree: Tree, has_other: bool) -> tuple[int, ...]:
@@ -447,7 +459,7 @@ def _listed(source: Categories, categories: tuple[tuple[str, ...], ...], leaves:
     whole = Domain(source, categories, leaves)
     few = math.prod(map(len, categories)) <= MOST_LEAVES
     digest = fingerprint(whole.paths()) if few else ""
-    short = sum(len(text) for texts in (*categories, *leaves) for text in texts) <= LISTED
+    short = sum(len(text) + 8 for texts in (*categories, *leaves) for text in texts) <= LISTED
     return replace(whole, digest=digest) if short else Domain(source, digest=digest)
 
 

@@ -1,6 +1,7 @@
 """The programs that plans are handed over as, as templates: see `treedp_core.plans.handover`.
 
-What finds a record's leaf is the same for all libraries, and finds the leaf that counting the file found.
+They read one form of file only, that of `treedp_core.plans.record_file`, a line at a time: whatever a line holds, it
+changes the count of one leaf or none, and nothing that a program prints, or whether it ends well, depends on it.
 """
 
 from __future__ import annotations
@@ -8,118 +9,243 @@ from __future__ import annotations
 from string import Template
 from typing import Final
 
-FROM_FILE: Final = Template("""\
-with opened(DOMAIN_FILE, "leaves") as file:  # one row a leaf: its labels from level 1 down
-    try:
-        LEAVES = [tuple(row) for row in csv.reader(file)]
-    except (UnicodeError, csv.Error):
-        LEAVES = []
-listed = "".join("\\x1f".join(path) + "\\n" for path in sorted(LEAVES))
-if hashlib.sha256(listed.encode()).hexdigest() != $digest:
-    sys.exit("The domain file does not list the leaves of the plan.")""")
-
-BY_LABELS: Final = """\
-KNOWN = set(LEAVES)
-NODES = {path[:level] for path in LEAVES for level in range(len(path) + 1)}
-OUTSIDE = ("(other)",)  # the leaf of records that fit nowhere, where the tree has one
-while OUTSIDE in NODES and OUTSIDE not in KNOWN:
-    OUTSIDE = (f"({OUTSIDE[0]})",)
-
-
-def leaf_of(row):
-    \"\"\"The path of the leaf that a record belongs to; None where the domain has no place for it.\"\"\"
-    cells, path, other = [label(row[column]) for column in ASKED], (), False
-    while cells and not cells[-1]:
-        cells.pop()
-    while path not in KNOWN:
-        cell = cells[len(path)] if len(path) < len(cells) else ""
-        child = (*path, cell or "(blank)")
-        if child not in NODES:
-            child, other = (*path, "(other)"), True
-        if child not in NODES or (BLANKS_OUT and not cell):
-            return OUTSIDE if OUTSIDE in KNOWN else None
-        path = child
-    return path if other or len(cells) <= len(path) else OUTSIDE if OUTSIDE in KNOWN else None"""
-
-BY_NUMBER: Final = """\
-NUMBER = re.compile(r"\\s*[+-]?((\\d+\\.?\\d*|\\.\\d+)(e[+-]?\\d+)?|inf(inity)?)\\s*", re.ASCII | re.IGNORECASE)
-WITHIN = len(LEAVES) - HAS_OTHER
-
-
-def leaf_of(row):
-    \"\"\"The path of the bin that a record belongs to; None where the domain has no place for it.\"\"\"
-    text = row[BINNED] or ""
-    if NUMBER.fullmatch(text):
-        number = float(text)
-        if CUT:
-            number = min(max(number, EDGES[0]), EDGES[-1])
-        if EDGES[0] <= number <= EDGES[-1]:
-            return LEAVES[min(bisect.bisect_right(EDGES, number), WITHIN) - 1]
-    return LEAVES[-1] if HAS_OTHER else None"""
-
-IN_A_ROW: Final = Template("""
-BINS = dict(zip(LEAVES, itertools.product(*map(range, $branching))))  # the leaves are bins, in this order
-LEAVES, by_labels = list(BINS.values()), leaf_of
-
-
-def leaf_of(row):
-    \"\"\"The path of the bin that a record belongs to; None where the domain has no place for it.\"\"\"
-    return BINS.get(by_labels(row))""")
-
 RECORDS: Final = Template("""\
-RECORDS_FILE, RELEASED_FILE, DOMAIN_FILE = [*sys.argv[1:], None, None, None][:3]
-COLUMNS, ASKED = $columns, $asked  # of what is released, and of the file of records
-
-
-def opened(path, what, mode="r"):
-    \"\"\"A file of text; where it cannot be opened, the program ends with a sentence.\"\"\"
-    try:
-        return open(path, mode, encoding="utf-8-sig" if mode == "r" else "utf-8", newline="")
-    except (OSError, TypeError):  # there is none, or none was named
-        sys.exit(f"The file of {what} cannot be {'read' if mode == 'r' else 'written'}: {path or 'none is named'}.")
-
-
+PREPARED_FILE, RELEASED_FILE = [*sys.argv[1:], None, None][:2]
+HEADER = $header  # of the file of records: it is that of this plan alone
+MOST = $most  # records of a node; what one more would change stays one
+# The leaves: each by its path in the tree.
 $leaves
-# How a row becomes records: the column that says how many, and the one that names its unit, of which the first rows
-# count; whether blank cells fit no category, and whether numbers beyond the bounds are cut to them.
-WEIGHT, UNIT, MOST, BLANKS_OUT, CUT = $rule
+LEAF = $leaf_of_cells
+OTHER = $other  # the leaf of records that fit nowhere, where the tree has one
 
 
-def label(text):
-    \"\"\"A cell as it is compared: equal where it looks equal, and blank without a visible character.\"\"\"
-    return "" if not text or text.isspace() else unicodedata.normalize("NFC", text)
+def opened(path, what, mode):
+    \"\"\"A file; where it cannot be opened, the program ends with a sentence.\"\"\"
+    try:
+        return open(path, mode) if "b" in mode else open(path, mode, encoding="utf-8", newline="")
+    except (OSError, TypeError, ValueError):  # there is none, or none was named
+        sys.exit(f"The file of {what} cannot be {'written' if 'w' in mode else 'read'}: {path or 'none is named'}.")
 
 
-$find
+def cells_of(line):
+    \"\"\"The cells of one line; none where it is no row.\"\"\"
+    try:
+        return next(csv.reader([line.decode("utf-8", "replace").rstrip("\\r\\n")]), [])
+    except csv.Error:
+        return []
 
 
 def read_records():
-    \"\"\"The path of the leaf of each row that counts, None for none, and how many records the row is.\"\"\"
-    wanted = [*ASKED, *([WEIGHT] if WEIGHT else []), *([UNIT] if UNIT else [])]
-    with opened(RECORDS_FILE, "records") as file:
-        table, rows, so_far = csv.DictReader(file), [], Counter()
-        try:
-            for name in wanted:
-                if name not in (table.fieldnames or []):
-                    sys.exit(f"Expected columns {', '.join(wanted)} in the file of records, got none called {name}.")
-            for row in table:
-                if UNIT:
-                    so_far[label(row[UNIT])] += 1
-                    if so_far[label(row[UNIT])] > MOST:
-                        continue
-                if WEIGHT and not re.fullmatch("[0-9]+", row[WEIGHT] or ""):
-                    raise ValueError
-                rows.append((leaf_of(row), int(row[WEIGHT]) if WEIGHT else 1))
-        except (ValueError, TypeError, csv.Error):
-            sys.exit(f"Expected UTF-8 and whole numbers of records in line {table.line_num} of the file of records.")
-    return rows
+    \"\"\"How many records each leaf holds; those of None fit nowhere.\"\"\"
+    held = dict.fromkeys([*LEAVES, None], 0)
+    with opened(PREPARED_FILE, "records", "rb") as file:
+        if cells_of(file.readline().removeprefix(b"\\xef\\xbb\\xbf")) != HEADER:
+            sys.exit("Expected the file that treedp prepare, or Prepared records on the page, made for this very plan.")
+        for line in file:
+            *cells, records = cells_of(line) or [""]
+            if len(cells) + 1 == len(HEADER) and re.fullmatch("[0-9]+", records):
+                digits = records.lstrip("0") or "0"
+                leaf = LEAF.get(tuple(cells), OTHER)
+                held[leaf] = min(held[leaf] + (MOST if len(digits) > 18 else int(digits)), MOST)
+    return held
+
+
+def counts_of(held):
+    \"\"\"The counts of the nodes of each level, by path.\"\"\"
+    counts = [dict.fromkeys((path[:level] for path in LEAVES if len(path) >= level), 0) for level in range(N_LEVELS)]
+    for path in LEAVES:
+        for level in range(len(path) + 1):
+            counts[level][path[:level]] = min(counts[level][path[:level]] + held[path], MOST)
+    for level in EXACT:  # one node that holds all records, whose number is public
+        counts[level] = dict.fromkeys(counts[level], min(sum(held.values()), MOST))
+    return counts
+
+
+$after
+
+
+def write_released(measured):
+    \"\"\"Write every node, and say so where the released number of records that fit nowhere is large.\"\"\"
+    released = finished(measured)
+    with opened(RELEASED_FILE, "what is released", "w") as file:
+        out = csv.writer(file)
+        out.writerow(["level", *NAMES, "released"])
+        for level, here in enumerate(released):
+            out.writerows([level, *named(path), value] for path, value in here.items() if value is not None)
+    if OTHER:
+        outside, everything = released[len(OTHER)][OTHER], released[0][()]
+        if everything is None:
+            everything = sum(value or 0 for value in released[1].values())
+        if outside is not None and outside > max(0.05 * everything, 3 * (DEVIATIONS[len(OTHER)] or 0)):
+            print(f"What is released says that about {outside:.0f} of {everything:.0f} records fit no category: "
+                  "look at what treedp prepare says before this is published.", file=sys.stderr)
 """)
+"""What all programs share; $after is what follows the noise."""
+
+OF_TREE: Final = """\
+NAMES = HEADER[:-1]
+
+
+def named(path):
+    \"\"\"The labels of a node, a column each.\"\"\"
+    return [*path, *[""] * (len(NAMES) - len(path))]"""
+
+OF_BINS: Final = """\
+NAMES, SPANS = ["first bin", "last bin"], {}
+for cells, path in LEAF.items():
+    for level in range(len(path) + 1):
+        SPANS.setdefault(path[:level], [cells, cells])[1] = cells
+
+
+def named(path):
+    \"\"\"The first and the last bin of a node.\"\"\"
+    return [" \u203a ".join(filter(None, cells)) for cells in SPANS[path]]"""
+
+CHILDREN: Final = """\
+CHILDREN = {path[:level]: {} for path in LEAVES for level in range(len(path))}  # of each node above the leaves
+for path in LEAVES:
+    for level in range(len(path)):
+        CHILDREN[path[:level]][path[: level + 1]] = None"""
+
+LEAST_SQUARES: Final = """\
+def least_squares(measured):
+    \"\"\"The best linear unbiased estimates of all nodes; None where the measurements do not determine one.\"\"\"
+    best, variance, below = [dict(here) for here in measured], {}, {}
+    for level in reversed(range(N_LEVELS)):
+        own = math.inf if DEVIATIONS[level] is None else DEVIATIONS[level] ** 2
+        for path, value in best[level].items():
+            children = CHILDREN.get(path, ())
+            sums = sum(best[level + 1][child] for child in children)
+            others = sum(variance[child] for child in children) if children else math.inf
+            if own == 0 or others == math.inf > own:
+                here, mixed = value, own
+            elif own == math.inf or others == 0:
+                here, mixed = sums, others
+            else:
+                here, mixed = sums + others / (others + own) * (value - sums), 1 / (1 / own + 1 / others)
+            best[level][path], variance[path], below[path] = here, mixed, sums
+    known = {(): variance[()] < math.inf}
+    for level in range(N_LEVELS - 1):
+        for path, value in best[level].items():
+            children = CHILDREN.get(path, ())
+            unknown = sum(variance[child] == math.inf for child in children)
+            total = sum(variance[child] for child in children)
+            for child in children:
+                if unknown:
+                    share = (variance[child] == math.inf) / unknown
+                else:
+                    share = variance[child] / total if total else 0.0
+                best[level + 1][child] += share * (value - below[path])
+                known[child] = variance[child] < math.inf or (unknown == 1 and known[path])
+    return [{path: value if known[path] else None for path, value in here.items()} for here in best]"""
+
+NON_NEGATIVE: Final = """\
+def non_negative(measured):
+    \"\"\"Negative counts become 0.\"\"\"
+    return [{path: value and max(value, 0) for path, value in here.items()} for here in measured]"""
+
+DESCENT: Final = """\
+def descent(measured, rule):
+    \"\"\"Families that add up to their parents, from the root down; what was not measured is its children's sum.\"\"\"
+    filled = [dict(here) for here in measured]
+    for level in reversed(range(N_LEVELS - 1)):
+        for path, value in filled[level].items():
+            if value is None:
+                filled[level][path] = sum(filled[level + 1][child] for child in CHILDREN[path])
+    found = [{path: max(round(value), 0) for path, value in filled[0].items()}]
+    for level in range(N_LEVELS - 1):
+        found.append(dict.fromkeys(filled[level + 1]))
+        for path, total in found[level].items():
+            if path in CHILDREN:
+                children = CHILDREN[path]
+                found[level + 1].update(zip(children, rule([filled[level + 1][child] for child in children], total)))
+    return found"""
+
+WATER_FILLING: Final = """\
+def filled_with_water(noisy, total):
+    \"\"\"The whole numbers of at least 0 with this sum that are closest in every convex sense.\"\"\"
+    above = [math.ceil(value) for value in noisy]
+    so_far = itertools.accumulate(sorted(above, reverse=True))
+    level = min(-((upto - total) // k) for k, upto in enumerate(so_far, 1))
+    whole = [max(value + level, 0) for value in above]
+    order = sorted(range(len(whole)), key=lambda i: (noisy[i] - above[i], noisy[i]))
+    for i in [i for i in order if whole[i]][: sum(whole) - total]:
+        whole[i] -= 1
+    return whole"""
+
+TOP_DOWN_WATER_FILLING: Final = """\
+def top_down_water_filling(measured):
+    \"\"\"Every family becomes whole counts of at least 0, by water filling.\"\"\"
+    return descent(measured, filled_with_water)"""
+
+TOP_DOWN_INTOPT: Final = """\
+def int_opt(noisy, total):
+    \"\"\"The whole numbers of at least 0 with this sum that the procedure IntOpt ends with.\"\"\"
+    x = [round(value) for value in noisy]
+    order = sorted(range(len(x)), key=lambda i: x[i])
+    shift = -((sum(x) - total) // len(x))
+    radius = max(abs(shift), -min(x))
+    if sum(max(value - radius, 0) for value in x) <= total:
+        y = [max(value + shift, 0) for value in x]
+        surplus = sum(y) - total
+        for i in order:
+            taken = min(y[i] - max(x[i] - radius, 0), surplus)
+            y[i], surplus = y[i] - taken, surplus - taken
+        return y
+    before = [0, *itertools.accumulate(x[i] for i in order)][:-1]
+    radius = max(radius + 1, *(-((total - sum(x) + sums) // (len(x) - k)) for k, sums in enumerate(before)))
+    y = [max(value - radius + 1, 0) for value in x]
+    for i in [i for i in order if x[i] >= radius][: sum(y) - total]:
+        y[i] -= 1
+    return y
+
+
+def top_down_intopt(measured):
+    \"\"\"Every family becomes whole counts of at least 0, by IntOpt.\"\"\"
+    return descent(measured, int_opt)"""
+
+REAL_THEN_ROUND: Final = """\
+def simplex(noisy, total):
+    \"\"\"The real numbers of at least 0 with this sum that are closest in squared distance.\"\"\"
+    so_far = itertools.accumulate(sorted(noisy, reverse=True))
+    level = max((upto - total) / k for k, upto in enumerate(so_far, 1))
+    return [max(value - level, 0.0) for value in noisy]
+
+
+def rounded(real, total):
+    \"\"\"Floors and ceilings with this sum: the largest fractions are rounded up.\"\"\"
+    whole = [math.floor(value) for value in real]
+    missing = total - sum(whole)
+    if not 0 <= missing <= len(whole):  # only where a sum was off by the rounding of floats
+        return filled_with_water(real, total)
+    for i in sorted(range(len(whole)), key=lambda i: whole[i] - real[i])[:missing]:
+        whole[i] += 1
+    return whole
+
+
+def real_then_round(measured):
+    \"\"\"Every family in real numbers, then each of these to the whole number below or above it.\"\"\"
+    return descent(descent(measured, simplex), rounded)"""
+
+STEPS: Final = {
+    "least_squares": (CHILDREN, LEAST_SQUARES),
+    "non_negative": (NON_NEGATIVE,),
+    "top_down_water_filling": (CHILDREN, DESCENT, WATER_FILLING, TOP_DOWN_WATER_FILLING),
+    "top_down_intopt": (CHILDREN, DESCENT, TOP_DOWN_INTOPT),
+    "real_then_round": (CHILDREN, DESCENT, WATER_FILLING, REAL_THEN_ROUND),
+}
+"""Post-processing that programs do, each with what it needs, in order."""
+
+FINISHED: Final = Template("""\
+def finished(measured):
+    \"\"\"What is released, from noisy counts by level and path: post-processing reads no records.\"\"\"
+    return $steps""")
 
 OPENDP: Final = Template('''\
 """A release written by TreeDP from its plan: $promise.
 
-Usage: python release.py RECORDS.csv RELEASED.csv [DOMAIN.csv]
-RECORDS.csv: text in UTF-8 with commas and a row of names. DOMAIN.csv: only where the program asks for it.
+Usage: python release.py PREPARED.csv RELEASED.csv
+PREPARED.csv: the records as treedp prepare writes them for this plan, or the page Release plan. NOT PRIVATE.
 Needs: pip install opendp
 """
 
@@ -127,27 +253,25 @@ Needs: pip install opendp
 # To be seen to, and not covered:
 $points
 
-import bisect
 import csv
-import hashlib
 import itertools
+import math
 import re
 import sys
-import unicodedata
-from collections import Counter
 
 import opendp.prelude as dp
 
 dp.enable_features("contrib")
 
-$records
 # Noise of each level, in records: scale b or standard deviation; None published exactly or not measured.
 $scales
-EXACT = $exact
+EXACT, N_LEVELS = $exact, len(SCALES)
+$deviations
 # How far each level moves in each way that one unit can change.
 $cases
 PROMISED = $promised  # $symbol of all levels together
 
+$records
 
 def measurements():
     """The noise of each level, which OpenDP draws; None for a level without noise."""
@@ -163,47 +287,31 @@ def loss(noise):
     )
 
 
-def counts_of(records):
-    """The counts of the nodes of each level, by path."""
-    counts = [dict.fromkeys((path[:level] for path in LEAVES if len(path) >= level), 0) for level in range(len(SCALES))]
-    for path, n in records:
-        for level in range(len(path) + 1 if path is not None else 0):
-            counts[level][path[:level]] += n
-    for level in EXACT:  # one node that holds all records, whose number is public
-        counts[level] = dict.fromkeys(counts[level], sum(n for _, n in records))
-    return counts
-
-
 def main():
     noise = measurements()
     if loss(noise) > PROMISED * (1 + 1e-9):
         sys.exit(f"OpenDP finds a loss of {loss(noise)}, more than the plan promises.")
-    counts = counts_of(read_records())
-    with opened(RELEASED_FILE, "what is released", "w") as file:
-        out = csv.writer(file)
-        out.writerow(["level", *COLUMNS, "released"])
-        for level, (here, one) in enumerate(zip(counts, noise)):
-            if one is not None:
-                values = one([$kind(count) for count in here.values()])
-            elif level in EXACT:
-                values = list(here.values())
-            else:
-                continue
-            for path, value in zip(here, values):
-                out.writerow([level, *path, *[""] * (len(COLUMNS) - len(path)), value])
+    measured = counts_of(read_records())
+    for level, one in enumerate(noise):
+        here = measured[level]
+        if one is not None:
+            measured[level] = dict(zip(here, one([$kind(count) for count in here.values()])))
+        elif level not in EXACT:
+            measured[level] = dict.fromkeys(here)
+    write_released(measured)
 
 
 if __name__ == "__main__":
     if RELEASED_FILE is None:
-        sys.exit("Usage: python release.py RECORDS.csv RELEASED.csv [DOMAIN.csv]")
+        sys.exit("Usage: python release.py PREPARED.csv RELEASED.csv")
     main()
 ''')
 
 TUMULT: Final = Template('''\
 """A release written by TreeDP from its plan: $promise.
 
-Usage: python release.py RECORDS.csv RELEASED.csv [DOMAIN.csv]
-RECORDS.csv: text in UTF-8 with commas and a row of names. DOMAIN.csv: only where the program asks for it.
+Usage: python release.py PREPARED.csv RELEASED.csv
+PREPARED.csv: the records as treedp prepare writes them for this plan, or the page Release plan. NOT PRIVATE.
 Needs: pip install tmlt.analytics (and Java, for Spark). Tried with version 0.21; TreeDP's own tests do not run it.
 """
 
@@ -211,59 +319,63 @@ Needs: pip install tmlt.analytics (and Java, for Spark). Tried with version 0.21
 # To be seen to, and not covered:
 $points
 
-import bisect
 import csv
-import hashlib
 import itertools
+import math
 import os
 import re
 import sys
-import unicodedata
-from collections import Counter
 
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.functions import col, explode, lit, sequence
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 from tmlt.analytics import (
     AddMaxRows, AddOneRow, CountMechanism, KeySet, PureDPBudget, QueryBuilder, RhoZCDPBudget, Session,
 )
 
-$records
 # What each level spends; None published exactly, 0 not measured.
 $budgets
+EXACT, N_LEVELS = $exact, len(BUDGETS)
+$deviations
 TOTAL = $promised  # $symbol of all levels together
-LEVELS = [f"level_{level}" for level in range(len(BUDGETS))]
+LEVELS = [f"level_{level}" for level in range(N_LEVELS)]
+CHUNK = 1_000_000  # rows that Spark makes of one
 
+$records
 
-def session_of(records):
-    """A session that holds the path of every record's leaf, a column a level, and the budget of all levels."""
+def session_of(held):
+    """A session in which each record is a row, with the path of its leaf, and the budget of all levels."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark's workers take another Python
-    rows = []  # one a record
-    for path, n in records:
-        rows += [["all", *map(str, path or ()), *[""] * (len(LEVELS) - 1 - len(path or ()))]] * n
-    schema = StructType([StructField(name, StringType(), False) for name in LEVELS])
-    frame = SparkSession.builder.getOrCreate().createDataFrame(rows, schema)
+    rows = []
+    for path in LEAVES:
+        padded = ["all", *map(str, path), *[""] * (N_LEVELS - 1 - len(path))]
+        rows += [[*padded, n] for n in [CHUNK] * (held[path] // CHUNK) + [held[path] % CHUNK] if n]
+    fields = [StructField(name, StringType(), False) for name in LEVELS] + [StructField("n", LongType(), False)]
+    quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}  # it would show how it gets on
+    frame = SparkSession.builder.config(map=quiet).getOrCreate().createDataFrame(rows, StructType(fields))
+    frame = frame.withColumn("n", explode(sequence(lit(1), col("n")))).select(*LEVELS)
     return Session.from_dataframe($budget(TOTAL), "records", frame, protected_change=$change)
 
 
 def main():
-    records = read_records()
-    session = session_of(records)
-    with opened(RELEASED_FILE, "what is released", "w") as file:
-        out = csv.writer(file)
-        out.writerow(["level", *COLUMNS, "released"])
-        for level, budget in enumerate(BUDGETS):
-            if budget is None:
-                out.writerow([level, *[""] * len(COLUMNS), sum(n for _, n in records)])
-            elif budget:
-                keys = sorted({("all", *map(str, path[:level])) for path in LEAVES if len(path) >= level})
-                nodes = QueryBuilder("records").groupby(KeySet.from_tuples(keys, columns=LEVELS[: level + 1]))
-                counted = nodes.count(name="released", mechanism=$mechanism)
-                for _, *path, value in session.evaluate(counted, $budget(budget)).collect():
-                    out.writerow([level, *path, *[""] * (len(COLUMNS) - level), value])
+    held = read_records()
+    session, measured = session_of(held), counts_of(held)
+    for level, budget in enumerate(BUDGETS):
+        here = measured[level]
+        if budget:
+            keys = {("all", *map(str, path)): path for path in here}
+            nodes = QueryBuilder("records").groupby(KeySet.from_tuples([*keys], columns=LEVELS[: level + 1]))
+            counted = nodes.count(name="released", mechanism=$mechanism)
+            noisy = session.evaluate(counted, $budget(budget)).collect()
+            found = {keys[tuple(row[:-1])]: row[-1] for row in noisy}
+            measured[level] = {path: found[path] for path in here}
+        elif level not in EXACT:
+            measured[level] = dict.fromkeys(here)
+    write_released(measured)
 
 
 if __name__ == "__main__":
     if RELEASED_FILE is None:
-        sys.exit("Usage: python release.py RECORDS.csv RELEASED.csv [DOMAIN.csv]")
+        sys.exit("Usage: python release.py PREPARED.csv RELEASED.csv")
     main()
 ''')

@@ -34,8 +34,9 @@ MAX_TEXT: Final = 400
 LEAST_SCALE: Final = 1e-6
 MOST_RECORDS: Final = 1e21
 """Noise narrower than the one, and numbers larger than the other, are no release's; both are far from any use."""
-LISTED: Final = 60_000
-"""Characters of categories that a plan lists; of a longer domain it holds the fingerprint, and the list is a file."""
+LISTED: Final = 6_000_000
+"""Characters of categories that a plan lists, each of eight more than it has; of a longer domain it has the fingerprint
+alone, and no program can be written."""
 
 
 class NoiseLaw(enum.Enum):
@@ -164,6 +165,10 @@ class Domain:
         """Whether the plan itself says which leaves exist."""
         return bool(self.categories or self.leaves or self.bins)
 
+    def labels(self) -> Iterator[tuple[str, ...]]:
+        """Return the labels of each leaf that is listed by labels, in order."""
+        return itertools.product(*self.categories) if self.categories else iter(self.leaves)
+
     def paths(self) -> Iterator[tuple[str, ...]]:
         """Return the path of each leaf, in order; none where they are not listed.
 
@@ -174,7 +179,7 @@ class Domain:
             numbers = (tuple(map(str, range(k))) for k in self.bins.branching)
             beside = ((OTHER,),) if self.bins.has_other else ()
             return itertools.islice(itertools.chain(itertools.product(*numbers), beside), self.bins.n)
-        return itertools.product(*self.categories) if self.categories else iter(self.leaves)
+        return self.labels()
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 from treedp_core.checks import InputError, echo
 from treedp_core.records.read.strict_json import parse
 
-MAX_BYTES: Final = 1 << 20
+MAX_BYTES: Final = 32 << 20
 FORMAT: Final = "treedp plan"
 VERSION: Final = 1
 NOTICE: Final = "notice"

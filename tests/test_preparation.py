@@ -1,0 +1,238 @@
+"""`treedp prepare`: from any file that the reader takes, and a plan's recipe, to the counts that the app has."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment
+from treedp_core.plans import ReleasePlan, preparation, records_of, recount
+from treedp_core.records import Dataset, count_bins, count_hierarchy, domain_of_paths, domain_of_values
+from treedp_core.studies.topdown.plan import plan as plan_top_down
+from treedp_core.studies.topdown.subject import product_of_columns
+
+Rows = list[dict[str, Any]]
+
+
+def text_of(rows: Rows, mark: str, *, decimal: str = ".") -> str:
+    """Rows as lines of cells with a mark between them."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=mark, lineterminator="\n")
+    writer.writerow(rows[0])
+    writer.writerows([_cell(value, decimal) for value in row.values()] for row in rows)
+    return out.getvalue()
+
+
+def _cell(value: Any, decimal: str) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value).replace(".", decimal) if isinstance(value, float) else str(value)
+
+
+def table_of(rows: Rows) -> pa.Table:
+    return pa.table({name: [row[name] for row in rows] for name in rows[0]})
+
+
+def parquet(rows: Rows) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(table_of(rows), out)
+    return out.getvalue()
+
+
+def arrow(rows: Rows) -> bytes:
+    out = io.BytesIO()
+    table = table_of(rows)
+    with pa.ipc.new_file(out, table.schema) as writer:
+        writer.write_table(table)
+    return out.getvalue()
+
+
+def excel(rows: Rows) -> bytes:
+    openpyxl = pytest.importorskip("openpyxl")
+    book, out = openpyxl.Workbook(), io.BytesIO()
+    for row in [list(rows[0]), *(list(row.values()) for row in rows)]:
+        book.active.append(row)
+    book.save(out)
+    return out.getvalue()
+
+
+FORMS: dict[str, tuple[str, Callable[[Rows], bytes]]] = {
+    "comma": ("csv", lambda rows: text_of(rows, ",").encode()),
+    "semicolon": ("csv", lambda rows: text_of(rows, ";").encode()),
+    "tab": ("tsv", lambda rows: text_of(rows, "\t").encode()),
+    "bar": ("csv", lambda rows: text_of(rows, "|").encode("utf-8-sig")),
+    "utf-16": ("csv", lambda rows: text_of(rows, ",").encode("utf-16")),
+    "gz": ("csv.gz", lambda rows: gzip.compress(text_of(rows, ",").encode())),
+    "parquet": ("parquet", parquet),
+    "arrow": ("arrow", arrow),
+    "excel": ("xlsx", excel),
+    "json": ("json", lambda rows: json.dumps(rows).encode()),
+    "json lines": ("jsonl", lambda rows: "\n".join(map(json.dumps, rows)).encode()),
+}
+PLACES = [
+    ("Nord", "Köln"),
+    ("Nord", "Ulm"),
+    ("Süd", "Ulm"),
+    ("Süd", "+1"),
+    ("Süd", 'a "b", c'),
+    ("West", "Ulm"),
+    (None, "Ulm"),
+]
+ROWS: Rows = [
+    {
+        "region": PLACES[i % 7][0], "town": PLACES[i % 7][1], "works": i % 3 == 0, "age": (7 * i) % 50,
+        "pay": round(0.1 * (i % 23), 1), "who": f"p{i % 11}", "n": i % 4,
+    }
+    for i in range(60)
+]  # fmt: skip
+NAMED = domain_of_values({"region": ["Nord", "Süd"], "town": ["Köln", "Ulm", "+1", 'a "b", c']})
+NESTED = domain_of_paths("region,town\nNord,Köln\nNord,Ulm\nSüd,Ulm\nSüd,(other)\nWest,\n(blank),Ulm\n".encode())
+TRUTH = domain_of_values({"works": ["true", "false"], "region": ["Nord", "Süd", "(blank)", "(other)"]})
+AGES = domain_of_values({"age": [str(age) for age in range(0, 50, 7)]})
+
+COUNTS: dict[str, Callable[[Any], Dataset]] = {
+    "product": lambda file: count_hierarchy(file, ["region", "town"], domain=NAMED),
+    "nested": lambda file: count_hierarchy(file, ["region", "town"], domain=NESTED),
+    "nested, blanks out": lambda file: count_hierarchy(file, ["region", "town"], domain=NESTED, missing="other"),
+    "booleans": lambda file: count_hierarchy(file, ["works", "region"], domain=TRUTH),
+    "numbers as labels": lambda file: count_hierarchy(file, ["age"], domain=AGES),
+    "weights": lambda file: count_hierarchy(file, ["region", "town"], domain=NAMED, weight="n"),
+    "units": lambda file: count_hierarchy(file, ["region", "town"], domain=NAMED, unit="who", contributions=2),
+    "equal bins": lambda file: count_bins(file, "age", lower=0, upper=40, n_bins=4, branching=(2, 2)),
+    "cut bins": lambda file: count_bins(file, "age", lower=10, upper=40, n_bins=3, outside="clamp", weight="n"),
+    "unequal bins": lambda file: count_bins(file, "age", edges=[0, 5, 18, 30]),
+    "grid of 0.1": lambda file: count_bins(file, "pay", lower=0, upper=2, n_bins=20),
+}
+
+
+def read_again(content: bytes) -> Counter[tuple[str, ...]]:
+    """Records by labels, as any reader of CSV finds them."""
+    header, *rows = csv.reader(io.StringIO(content.decode("utf-8"), newline=""))
+    assert header[-1].startswith("records of plan ")
+    return Counter({tuple(row[:-1]): int(row[-1]) for row in rows})
+
+
+def counts_by_labels(data: Dataset, width: int) -> Counter[tuple[str, ...]]:
+    """Records of the leaves by labels; of bins the last one only, as the file has it."""
+    found: Counter[tuple[str, ...]] = Counter()
+    for leaf in data.tree.leaves.tolist():
+        path = data.labels.path(leaf)
+        path = path[-1:] if data.report.recipe.numbers else path
+        found[(*path, *[""] * (width - len(path)))] += int(data.counts[leaf])
+    return +found
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", COUNTS)
+def test_every_kind_of_file_is_prepared_to_the_counts_of_the_app(name: str, form: str, tmp_path: Path) -> None:
+    """Kind × mark × encoding × type × nesting × bins; the oracle is the count of the plain file, leaf by leaf."""
+    suffix, write = FORMS[form]
+    (tmp_path / f"people.{suffix}").write_bytes(write(ROWS))
+    plain = COUNTS[name](FORMS["comma"][1](ROWS))
+    plan = ReleasePlan.of(Experiment(contributions=2), plain)
+    data = recount(ReleasePlan.from_json(plan.to_json()), tmp_path / f"people.{suffix}")
+    prepared = records_of(plan, data)
+    columns = len(prepared.splitlines()[0].split(b",")) - 1
+    assert read_again(prepared) == counts_by_labels(plain, columns) == counts_by_labels(COUNTS[name](
+        tmp_path / f"people.{suffix}"), columns)  # fmt: skip
+    assert sum(read_again(prepared).values()) == data.total
+
+
+def test_decimals_and_codes_of_a_database_are_prepared_like_numbers() -> None:
+    table = pa.table({
+        "pay": pa.array([Decimal("0.30"), Decimal("0.70"), None, Decimal("9.99")], pa.decimal128(5, 2)),
+        "town": pa.array(["Ulm", "Köln", "Ulm", None]).dictionary_encode(),
+    })  # fmt: skip
+    data = count_hierarchy(table, ["town"], domain=domain_of_values({"town": ["Ulm", "Köln"]}))
+    plan = ReleasePlan.of(Experiment(), data)
+    assert read_again(records_of(plan, recount(plan, table))) == {("Ulm",): 2, ("Köln",): 1, ("(other)",): 1}
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(
+    rows=st.lists(st.tuples(st.sampled_from(["a", "b", "z", "", "(other)", "(blank)"]),
+                            st.sampled_from(["x", "y", "z", "", " x"])), min_size=1, max_size=30),
+    listed=st.lists(st.sampled_from(["a,x", "a,y", "b,x", "b,(blank)", "b,(other)", "(other),(other)", "c,"]),
+                    min_size=1, unique=True),
+    missing=st.sampled_from(["category", "other"]),
+)  # fmt: skip
+def test_any_domain_and_any_labels_are_recounted_alike(
+    rows: list[tuple[str, str]], listed: list[str], missing: str
+) -> None:
+    file = "first,second\n" + "".join(f'"{a}","{b}"\n' for a, b in rows)
+    domain = domain_of_paths(("first,second\n" + "\n".join(listed) + "\n").encode(), ["first", "second"])
+    try:
+        data = count_hierarchy(file.encode(), ["first", "second"], domain=domain, missing=missing)
+    except InputError as error:
+        assert error.code == "DOMAIN_IS_DATA"
+        return
+    plan = ReleasePlan.of(Experiment(), data)
+    again = recount(ReleasePlan.from_json(plan.to_json()), file.encode())
+    assert records_of(plan, again).splitlines()[0] == records_of(plan, data).splitlines()[0]
+    assert read_again(records_of(plan, again)) == read_again(records_of(plan, data)) == counts_by_labels(data, 2)
+
+
+def test_columns_of_a_table_in_another_order_are_prepared_in_the_order_of_the_plan() -> None:
+    data = COUNTS["booleans"](FORMS["comma"][1](ROWS))
+    exact = count_hierarchy(FORMS["comma"][1](ROWS), ["works", "region"], domain=TRUTH, outside="refuse")
+    subject = product_of_columns(exact, (1, 0))
+    plan = ReleasePlan.of(plan_top_down(subject.domain, 0.5), subject, counted=exact)
+    found = read_again(records_of(plan, exact))
+    assert found == {(b, a): n for (a, b), n in counts_by_labels(exact, 2).items()}
+    assert found == read_again(records_of(plan, recount(plan, FORMS["parquet"][1](ROWS))))
+    assert data.total == sum(found.values())
+
+
+def test_other_records_than_the_plan_s_are_refused() -> None:
+    file = FORMS["comma"][1](ROWS)
+    plan = ReleasePlan.of(Experiment(), COUNTS["product"](file))
+    for other, why in (("weights", "another way"), ("booleans", "other columns"), ("nested", "does not list")):
+        with pytest.raises(InputError, match=why) as refused:
+            records_of(plan, COUNTS[other](file))
+        assert refused.value.code == "RECORDS_OTHER"
+
+
+def test_the_command_writes_one_file_and_says_what_is_exact_beside_it(tmp_path: Path) -> None:
+    """Of a file between semicolons with labels that nothing lists; its name and what it says are NOT PRIVATE."""
+    plan = ReleasePlan.of(Experiment(), COUNTS["product"](FORMS["comma"][1](ROWS)))
+    (tmp_path / "plan.json").write_text(plan.to_json(), encoding="utf-8")
+    (tmp_path / "people.csv").write_bytes(FORMS["semicolon"][1](ROWS))
+    done = subprocess.run([sys.executable, "-m", "treedp_core", "prepare", "people.csv", "plan.json"], cwd=tmp_path,
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    assert done.stdout == "people-prepared-NOT-PRIVATE.csv\n"
+    assert "NOT PRIVATE" in done.stderr and "60 rows read" in done.stderr and "“West”" not in done.stdout
+    assert "records stand under (other)" in done.stderr and "outside the public domain" in done.stderr
+    content = (tmp_path / "people-prepared-NOT-PRIVATE.csv").read_bytes()
+    assert content == records_of(plan, recount(plan, tmp_path / "people.csv"))
+
+
+@pytest.mark.parametrize(("words", "code"), [
+    (["none.csv", "plan.json"], 2), (["people.csv", "none.json"], 2), (["plan.json", "plan.json"], 2),
+    (["people.csv", "plan.json", "--folder", "no/such"], 2), (["people.csv", "plan.json"], 0),
+])  # fmt: skip
+def test_what_cannot_be_prepared_is_one_sentence(
+    words: list[str], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = ReleasePlan.of(Experiment(), COUNTS["product"](FORMS["comma"][1](ROWS)))
+    (tmp_path / "plan.json").write_text(plan.to_json(), encoding="utf-8")
+    (tmp_path / "people.csv").write_bytes(FORMS["comma"][1](ROWS))
+    monkeypatch.chdir(tmp_path)
+    assert preparation.main(words) == code
+    said = capsys.readouterr().err
+    assert code == 0 or (said.startswith("treedp: ") and said.count("\n") == 1)

@@ -30,6 +30,7 @@ from treedp_core.records.edges import (
     interval_labels,
     own_edges,
 )
+from treedp_core.records.read.numeric import look_at_numbers
 
 LABEL = re.compile(r"\[(\S+), (\S+)[)\]]")
 
@@ -129,6 +130,17 @@ def test_the_bin_of_a_value_is_that_of_its_decimal(edges: list[float], values: l
     inside = [one for one in (*values, *edges, *beside) if edges[0] <= one <= edges[-1]]
     expected = [min(sum(edge <= one for edge in edges), len(edges) - 1) - 1 for one in inside]
     assert bin_finder(np.array(edges))(np.array(inside)).tolist() == expected
+
+
+@given(low=st.integers(-5000, 5000), width=st.integers(10, 5000), decimals=st.integers(0, 3))
+@settings(max_examples=20)
+def test_a_look_at_a_column_puts_values_on_the_bounds_inside(low: int, width: int, decimals: int) -> None:
+    """Seen failing: of a column of 0.7 all were said to lie below a lower bound of 0.7."""
+    ends = written(low, decimals), written(low + width, decimals)
+    beside = written(low - width, decimals), written(low + 2 * width, decimals)
+    content = ("v\n" + "\n".join([*ends, *beside])).encode()
+    shares = look_at_numbers(content, "v").shares(float(ends[0]), float(ends[1]))
+    assert (shares.below, shares.inside, shares.above) == (0.25, 0.5, 0.25)
 
 
 def test_own_edges_are_counted_as_their_labels_say() -> None:

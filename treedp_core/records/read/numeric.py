@@ -68,8 +68,9 @@ class NumberLook:
         >>> look_at_numbers(b"v\n-1\n3\n4\nten\n", "v").shares(0, 4)
         Shares(below=0.25, inside=0.5, above=0.0, blank=0.25)
         """
-        below = int(self.counts[self.values < lower].sum())
-        above = int(self.counts[self.values > upper].sum())
+        low, high = _cut(np.array([lower, upper], dtype=np.float64))  # as values are, so that one on a bound is inside
+        below = int(self.counts[self.values < low].sum())
+        above = int(self.counts[self.values > high].sum())
         inside = self.rows - self.blank - below - above
         return Shares(below / self.rows, inside / self.rows, above / self.rows, self.blank / self.rows)
 

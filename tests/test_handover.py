@@ -19,7 +19,16 @@ import pytest
 from test_release_plans import DATA, FROM_DATA, LAWS, PLANS, RELATIONS, data_of
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
-from treedp_core.plans import NoiseLaw, ReleasePlan, not_covered, opendp_program, records_of, recount, tumult_program
+from treedp_core.plans import (
+    LIBRARIES,
+    NoiseLaw,
+    ReleasePlan,
+    not_covered,
+    opendp_program,
+    records_of,
+    recount,
+    tumult_program,
+)
 from treedp_core.plans.verify import cost
 from treedp_core.privacy.origin import Origin, PriorKind
 from treedp_core.records import (
@@ -36,6 +45,8 @@ from treedp_core.studies.cdf.bins import bins_of
 from treedp_core.studies.topdown.plan import plan as plan_top_down
 from treedp_core.studies.topdown.subject import made_up
 from treedp_core.tree import Tree
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def named(plan: ReleasePlan) -> str:
@@ -350,6 +361,35 @@ def test_what_cannot_be_handed_over_is_refused_with_the_reason(name: str, write:
     make, why = REFUSED[name]
     with pytest.raises(InputError, match=why):
         write(make())
+
+
+def test_every_reason_names_a_control_that_its_page_has() -> None:
+    """The pages' own texts say where: a label among the views of the page, or in the sidebar that all have."""
+    reasons = [node for node in ast.walk(ast.parse((ROOT / "treedp_core/plans/refusals.py").read_text("utf-8")))
+               if isinstance(node, ast.Call) and ast.unparse(node.func) == "Reason"]  # fmt: skip
+    assert len(reasons) > 12
+    for one in reasons:
+        page, control = (str(ast.literal_eval(word)) for word in one.args[1:])
+        files = [*(ROOT / "pages/views" / page).glob("*.py"), *(ROOT / "pages/ui").glob("*.py")]
+        assert any(f'"{control}"' in file.read_text("utf-8") for file in files), (page, control)
+
+
+STEPLESS = {
+    "shrink": (("shrink",), "Post-processing"), "nnls": (("non_negative_least_squares",), "Post-processing"),
+    "pruned": (("pruned",), "Post-processing"), "late": (("non_negative", "least_squares"), "Post-processing"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STEPLESS)
+def test_post_processing_that_no_program_does_is_refused_and_leads_to_its_control(name: str) -> None:
+    steps, control = STEPLESS[name]
+    plan = replace(ReleasePlan.of(Experiment(), DATA), postprocess=steps)
+    for library in LIBRARIES:
+        assert control in {one.control for one in library.refusals(plan)}
+        with pytest.raises(InputError) as refused:
+            library.write(plan)
+        assert refused.value.code == "HANDOVER"
+    assert not LIBRARIES[0].refusals(replace(plan, postprocess=("least_squares", "non_negative")))
 
 
 def test_a_program_holds_no_code_that_somebody_typed() -> None:

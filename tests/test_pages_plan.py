@@ -91,6 +91,7 @@ def test_categories_from_the_data_are_an_open_point_and_no_program() -> None:
     app = open_page("plan", replace(SMALL, domain_source=DomainSource.FROM_DATA), plan_view="handover")
     assert "cannot express" in answer(app)
     assert not [one for one in app.code if "import opendp" in one.value]
+    assert "Data and tree: Which categories exist" in [one.proto.label for one in app.get("page_link")]
 
 
 def test_errors_on_the_true_counts_are_marked() -> None:
@@ -183,8 +184,10 @@ def test_the_program_on_the_page_is_that_of_the_plan(tmp_path: Path) -> None:
     assert found["loss"](found["measurements"]()) == pytest.approx(2.0)
     pick(app, plan_library="tumult")
     assert any("tmlt.analytics" in one.value for one in app.code)
+    assert "plan_records" in {one.proto.id.rpartition("-")[2] for one in app.get("download_button")}
     pick(app, nbr="replace_unknown")
     assert "some columns of a record are known" in answer(app)
+    assert "Release plan: Neighbouring relation" in [one.proto.label for one in app.get("page_link")]
 
 
 def test_a_law_of_somebody_else_is_refused_by_its_button(monkeypatch: pytest.MonkeyPatch) -> None:

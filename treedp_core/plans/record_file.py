@@ -70,8 +70,8 @@ def records_of(plan: Stated, data: Dataset) -> bytes:
     InputError
         ``RECORDS_OTHER`` for data with other columns or labels, or counted in another way.
     """
-    if data.report.recipe != plan.recipe:
-        raise InputError(CODE, "These records were counted in another way than the plan states; make the plan anew.")
+    if wrong := misfit(plan, data):
+        raise wrong
     known, held = set(cells(plan)), _held(plan, data)
     if not known >= held.keys():
         raise InputError(CODE, "These records lie on leaves that the plan does not list; make the plan anew from them.")
@@ -80,6 +80,16 @@ def records_of(plan: Stated, data: Dataset) -> bytes:
     writer.writerow(header(plan))
     writer.writerows((*one, n) for one, n in held.items())
     return out.getvalue().encode("utf-8")
+
+
+def misfit(plan: Stated, data: Dataset) -> InputError | None:
+    """Return why data are not those of a plan, as far as that is seen at a glance: by recipe and columns."""
+    told = ""
+    if data.report.recipe != plan.recipe:
+        told = "These records were counted in another way than the plan states; make the plan anew."
+    elif not _is_by_number(plan) and not set(columns(plan)) <= set(data.labels.level_names[1:]):
+        told = "These records have other columns than the plan; make the plan anew from them."
+    return InputError(CODE, told) if told else None
 
 
 def recount(plan: Stated, origin: Origin, options: ReadOptions | None = None) -> Dataset:
@@ -109,16 +119,17 @@ def recount(plan: Stated, origin: Origin, options: ReadOptions | None = None) ->
 def _held(plan: Stated, data: Dataset) -> Counter[Cells]:
     """Records of each leaf that holds any, by what stands in the file for it."""
     leaves = data.tree.leaves[data.counts[data.tree.leaves] > 0]
-    names, wanted = data.labels.level_names[1:], columns(plan)
-    by_number = plan.domain.bins is not None and plan.domain.bins.is_numeric
-    if not by_number and not set(wanted) <= set(names):
-        raise InputError(CODE, "These records have other columns than the plan; make the plan anew from them.")
+    names, by_number = data.labels.level_names[1:], _is_by_number(plan)
+    at = [] if by_number else [names.index(name) for name in columns(plan)]
     found: Counter[Cells] = Counter()
-    at = [names.index(name) for name in wanted] if not by_number else []
     for leaf, path in zip(leaves.tolist(), data.labels.paths_of(leaves), strict=True):
         padded = _padded(path, len(names))
         found[path[-1:] if by_number else tuple(padded[i] for i in at)] += int(data.counts[leaf])
     return found
+
+
+def _is_by_number(plan: Stated) -> bool:
+    return plan.domain.bins is not None and plan.domain.bins.is_numeric
 
 
 def _edges(bins: Bins) -> dict[str, Any]:

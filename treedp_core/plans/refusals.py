@@ -81,19 +81,21 @@ def _about_domain(plan: Stated) -> Iterator[Reason]:
     if plan.weighted and not plan.recipe.weight:
         yield Reason(
             "A row can stand for several records, by a column that the plan does not name: count the file again, and "
-            "make the plan from that.", "data", "Count",
+            "make the plan from that.", "data", "Counts",
         )  # fmt: skip
     if domain.source is Categories.FROM_DATA:
         told = "A domain taken from the data is not public: list the categories from another source."
-        yield Reason(told, "data", "Categories")
+        yield Reason(told, "data", "Which categories exist")
     elif domain.bins is not None and not domain.bins.is_numeric and not (domain.categories or domain.leaves):
         told = "The plan does not list which leaf each bin is: they are many, or it was made without the data."
-        yield Reason(told, "data", "Columns")
+        yield Reason(told, "data", "Levels from the top")
     elif not domain.is_listed:
-        yield Reason(f"A tree of {whole(plan.levels[0].leaves)} leaves is too large to be listed.", "data", "Columns")
+        yield Reason(
+            f"A tree of {whole(plan.levels[0].leaves)} leaves is too large to be listed.", "data", "Levels from the top"
+        )
     most = max(one.nodes for one in plan.levels)
     if most > MOST_NODES:
-        yield Reason(f"A level of {whole(most)} nodes cannot be measured node by node.", "data", "Columns")
+        yield Reason(f"A level of {whole(most)} nodes cannot be measured node by node.", "data", "Levels from the top")
 
 
 def refusals_of_tumult(plan: Stated) -> tuple[Reason, ...]:
@@ -113,4 +115,4 @@ def _about_tumult(plan: Stated) -> Iterator[Reason]:
         yield Reason(told, "plan", "Mechanism")
     if plan.spread is Spread.DISTINCT:
         told = "Tumult Analytics has no promise that the rows of a unit lie on distinct leaves."
-        yield Reason(told, "topdown", "Records of a unit")
+        yield Reason(told, "topdown", "They lie")

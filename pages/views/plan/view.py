@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import streamlit as st
 
-from pages.ui import controls, frame, plans, tuned, uploads
+from pages.ui import controls, frame, plans, router, store, tuned, uploads
 from pages.ui.exports import download, named
 from pages.ui.page import Told
 from pages.ui.refusals import refusal
@@ -24,12 +24,15 @@ from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.figures.plans import plan_levels, spending
 from treedp_core.notebook.code import Ran, call
-from treedp_core.plans import LIBRARIES, ReleasePlan, not_covered
+from treedp_core.plans import LIBRARIES, ReleasePlan, not_covered, record_file
+from treedp_core.plans.refusals import Reason
 from treedp_core.plans.words import level_table, summary
 from treedp_core.postprocess.chains import CHAINS
 
 SLOT: Final = "plan"
 _OPENED: Final = "_plan_opened"
+MOST_SHOWN: Final = 60_000
+"""Characters of a program that a page shows."""
 
 
 class Shown(NamedTuple):
@@ -76,6 +79,8 @@ def show_handover() -> Told:
         refused, text = _program(shown.plan, library.name)
         plan = shown.plan
         _hand_out(named(f"release {library.name}", private=plan is not None and bool(plan.label)), text)
+        if text and plan is not None and record_file.misfit(plan, store.dataset()) is None:
+            _records(plan)
     if plan is not None:
         frame.figure(
             call(spending, shown.made),
@@ -87,6 +92,7 @@ def show_handover() -> Told:
             ran=call(level_table, shown.made),
             label=plan.label,
         )
+        _ways_out(library.refusals(plan) if refused is not None else ())
     return _told(shown, partial(_limits, plan, text))
 
 
@@ -244,7 +250,28 @@ def _hand_out(name: str, text: str) -> None:
         help="A Python file that reads records and publishes noisy counts: run it where the records are.",
     )  # fmt: skip
     with st.popover("Read it", icon=":material/code:", help="The program, to be read before it is run"):
-        st.code(text, language="python", height=480)
+        st.code(_beginning(text), language="python", height=480)
+
+
+def _records(plan: ReleasePlan) -> None:
+    """Show what saves the records in use as the program reads them."""
+    download(
+        "Prepared records", partial(record_file.records_of, plan, store.dataset()),
+        name=f"{named('prepared', private=True)}.csv", mime="text/csv", key="plan_records",
+        help="The records in use as the program reads them: exact counts of the leaves, NOT PRIVATE. Of a file, "
+        "`treedp prepare FILE PLAN.json` writes the same.",
+    )  # fmt: skip
+
+
+def _ways_out(reasons: Sequence[Reason]) -> None:
+    """Show links to the controls that would change what a program cannot express."""
+    for page, control in dict.fromkeys((one.page, one.control) for one in reasons):
+        router.link(page, f"{router.title(page)}: {control}", {"plan_view": "plan"} if page == "plan" else None)
+
+
+def _beginning(text: str) -> str:
+    """A program as it is shown: a browser takes long over the leaves of a large tree."""
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}\n# ... the rest is in the file"
 
 
 def _limits(plan: ReleasePlan | None, text: str) -> None:
@@ -257,5 +284,13 @@ def _limits(plan: ReleasePlan | None, text: str) -> None:
         "drawn once, by a library made for it, where the records are, and noted in the ledger of all releases."
     )
     if text:
+        st.header("How it is run", anchor=False)
+        prose(
+            "1. Save the plan as JSON (*Plan*, *File*) and the program beside it.\n"
+            "2. `treedp prepare FILE PLAN.json`, or *Prepared records* above, writes the records in the one form that "
+            "the program reads: exact counts, NOT PRIVATE.\n"
+            "3. `python PROGRAM.py PREPARED.csv RELEASED.csv` draws the noise, does the plan's post-processing, and "
+            "writes what may be published."
+        )
         st.header("The program", anchor=False)
-        st.code(text, language="python")
+        st.code(_beginning(text), language="python")

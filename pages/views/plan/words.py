@@ -7,9 +7,9 @@ from pages.ui.text import lit, plain
 from treedp_core.checks import InputError
 from treedp_core.plans import ReleasePlan
 from treedp_core.plans.gain import gaussian_from, less_noise
-from treedp_core.plans.words import promise
+from treedp_core.plans.words import promise, steps
 from treedp_core.privacy import Accounting, Currency
-from treedp_core.words import margin, percent, plural, privacy_text, setting_text, short
+from treedp_core.words import lower_first, margin, percent, plural, privacy_text, setting_text, short
 
 
 def used(plan: ReleasePlan, source: str = "") -> str:
@@ -117,4 +117,5 @@ def handed_over(plan: ReleasePlan, label: str, refused: InputError | None) -> st
     measured = plural(sum(one.scale is not None for one in plan.levels), "level")
     sign = "ε" if plan.currency is Currency.EPSILON else "ρ"
     worked_out = f"stops before it draws anything if {label} finds a loss above {sign} = {privacy_text(plan.charged)}"
-    return f"The program measures {measured} one by one, publishes every node, and {worked_out}."
+    after = f", does {lower_first(steps(plan))}" if plan.postprocess else ""
+    return f"The program measures {measured} one by one{after}, publishes every node, and {worked_out}."

@@ -117,7 +117,7 @@ def test_a_table_of_ranges_is_used_and_stays_in_the_session() -> None:
     assert not codes(app) and not app.file_uploader and "— 2 ranges, file discarded" in words(app)
     found = written(app, "range of bins")
     assert found["range of bins"].tolist() == ["11-20", "0.5*5-17"]
-    assert re.match(r"Your 2 ranges are all within ± \d+ records, nineteen times in twenty; a", answer(app))
+    assert re.search(r" Your 2 ranges are all within ± \d+ records, nineteen times in twenty; a", answer(app))
     assert "It is not made for all 128 cumulative counts: ± " in answer(app)
     assert " From 10 to 20: " in answer(app), "the first of them, in the column's unit"
     assert "cdf_ranges" not in {one.key for one in app.text_input}

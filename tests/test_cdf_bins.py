@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from itertools import pairwise
 
@@ -9,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from treedp_core.notebook.code import File, call
+from treedp_core.notebook.recipe import answers, read, written
 from treedp_core.plans import ReleasePlan
 from treedp_core.records import Dataset, count_bins, count_hierarchy, domain_of_paths, domain_of_values
 from treedp_core.records.stored import about, nodes_of, restored
@@ -86,6 +89,14 @@ def test_edges_survive_saving_and_pickling(edges: list[int], decimals: int, fact
             assert again.fingerprint == data.fingerprint
             assert again.edges is not None and again.edges.tolist() == told
         assert bins_of(data).edges.tolist() == told
+
+
+def test_own_edges_come_back_with_the_call_that_counted() -> None:
+    """As a notebook keeps it: the form offers them again."""
+    ran = call(count_bins, File("people.csv"), "age", edges=[0.0, 4.5, 18.0, 65.0], outside="clamp")
+    again = read(json.loads(json.dumps(written(ran))))
+    assert again.kwargs == ran.kwargs
+    assert answers(again) == {"numeric": "age", "edges": [0.0, 4.5, 18.0, 65.0], "outside": "clamp"}
 
 
 def test_a_plan_states_bounds_of_equal_bins_and_all_edges_of_others() -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +243,9 @@ def counted() -> dict[str, Dataset]:
             found[f"bins {outside} {branching}"] = count_bins(
                 NUMBERS, "v", lower=0, upper=1, n_bins=10, branching=branching, outside=outside
             )
+        found[f"bins of unequal width {outside}"] = count_bins(
+            NUMBERS, "v", edges=[0, 0.1, 0.3, 0.7, 1], branching=(2, 2), outside=outside
+        )
     return found
 
 
@@ -264,6 +268,31 @@ def test_the_program_counts_what_counting_the_file_did(name: str, tmp_path: Path
         if not name.startswith("bins"):
             assert {path: data.counts[at[path]] for path in here} == here
         assert list(here.values()) == data.counts[nodes].tolist()
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_values_on_edges_are_handed_over_in_their_bins(own: bool, tmp_path: Path) -> None:
+    """Seen failing: 19 of 140 values of a grid of pH lay one bin beside, in the program too."""
+    content = ("pH\n" + "\n".join(f"{tenths // 10}.{tenths % 10}" for tenths in range(140))).encode()
+    ends = (0, 5, 58, 61, 65, 140)
+    how: Any = {"edges": [end / 10 for end in ends]} if own else {"lower": 0, "upper": 14, "n_bins": 140}
+    data = count_bins(content, "pH", **how)
+    plan = ReleasePlan.of(Experiment(), data)
+    again = recount(ReleasePlan.from_json(plan.to_json()), content)
+    expected = [b - a for a, b in pairwise(ends)] if own else [1] * 140
+    assert list(held(plan, records_of(plan, again), tmp_path)[1].values()) == [*expected, 0]
+
+
+def test_labels_that_are_bins_are_handed_over_by_their_labels(tmp_path: Path) -> None:
+    """Seen failing: the program took them for numbers, and released all records in the last bin."""
+    groups = {"[0, 5)": 7, "[5, 18)": 17, "[18, 65)": 61, "[65, 100)": 22}
+    content = "\n".join(["age", *(f'"{label}"' for label, n in groups.items() for _ in range(n))]).encode()
+    data = count_hierarchy(content, ["age"], domain=domain_of_values({"age": list(groups)}))
+    bins = bins_of(data)
+    assert bins.ends(1, 3) == (5.0, 65.0)
+    plan = ReleasePlan.of(plan_cdf(CdfSettings(bins.n_bins, (2, 3), epsilon=1.0)), bins, counted=data)
+    again = recount(ReleasePlan.from_json(plan.to_json()), content)
+    assert list(held(plan, records_of(plan, again), tmp_path)[2].values()) == [*groups.values(), 0]
 
 
 def test_bins_counted_as_a_tree_are_handed_over_by_their_labels(tmp_path: Path) -> None:

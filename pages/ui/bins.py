@@ -145,7 +145,7 @@ class BinsAsked:
         upper = math.inf if self.upper is None else self.upper
         if lower < upper and look.counts.sum() > 0:  # else counting says why
             _warn_of_share(look.shares(lower, upper).outside, "rows")
-            _strip(look, column, lower, upper, f"{table.file.slot}_numbers")
+            _strip(look, column, (lower, upper), self.edges, f"{table.file.slot}_numbers")
 
 
 def warn_of_cut(data: Dataset) -> None:
@@ -161,14 +161,14 @@ def _warn_of_share(outside: float, what: str) -> None:
         )
 
 
-def _strip(look: NumberLook, column: str, lower: float, upper: float, key: str) -> None:
-    edges, rows = look.histogram(lower, upper)
-    share = look.shares(lower, upper)
+def _strip(look: NumberLook, column: str, bounds: tuple[float, float], own: Sequence[float], key: str) -> None:
+    edges, rows = look.histogram(*bounds)
+    share = look.shares(*bounds)
     parts = {"below": share.below, "inside": share.inside, "above": share.above, "blank or no number": share.blank}
     told = ", ".join(f"{percent(part)} {name}" for name, part in parts.items())
     of = "" if look.is_whole else f" (of the first {whole(LOOK_ROWS)} rows)"
     figure(
-        number_strip(edges, rows, lower=lower, upper=upper, x_title=column),
+        number_strip(edges, rows, lower=bounds[0], upper=bounds[1], x_title=column, own=own),
         key=key,
         alt=f"Histogram of a numeric column: {told}",
         caption=f"{lit(column, 40)}{of}: {told}. Bounds taken from this picture are not private either. The end bars "

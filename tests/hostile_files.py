@@ -148,7 +148,7 @@ def other_formats() -> Iterator[Hostile]:
     """Files of the formats besides CSV and Parquet."""
     names = b", ".join(b'"k%d": 1' % n for n in range(60_000))
     yield Hostile(
-        "json, a record without an end", lambda: b'[{"region": "' + b"9" * (48 << 20), "label", "ROW_TOO_LONG"
+        "json, a record without an end", lambda: b'[{"region": "' + b"9" * (16 << 20), "label", "ROW_TOO_LONG"
     )
     yield Hostile("json, nested", lambda: b'[{"region": ' + b"[" * (1 << 19), "label", "JSON_RECORD")
     yield Hostile("json lines, many names", lambda: b"{" + names + b"}\n", "label", "TOO_MANY_COLUMNS")

@@ -10,7 +10,7 @@ from browsing import live_server
 from hostile_files import Hostile, hostile_files, too_much_for_one_process
 from tabs import Tab
 
-from .verdict import Verdict, forget_peak, memory, memory_at_rest
+from .verdict import Verdict, forget_peak, memory_at_rest, peak
 
 GROWTH_MB = 150.0
 SECONDS = 2.0  # beyond what a harmless file takes
@@ -30,9 +30,9 @@ def files(short: bool) -> Verdict:
         usual = min(_seconds(server.url, HARMLESS)[0] for _ in range(3))
         for file in islice(_corpus(), 0, None, 10 if short else 1):
             forget_peak(server.pid)
-            before = memory(server.pid)
+            before = peak(server.pid)
             seconds, said = _seconds(server.url, file)
-            grown = memory(server.pid, peak=True) - before
+            grown = peak(server.pid) - before
             slowest = max(slowest, 0.0 if file.name in LONG else seconds - usual)
             largest, n = max(largest, grown), n + 1
             verdict.hold(grown <= GROWTH_MB, f"{file.name} ({file.use}): the server grew by {grown:.0f} MB")

@@ -13,7 +13,7 @@ from hostile_notebooks import HOSTILE, sound
 from tabs import Tab
 from test_release_plans import HOSTILE as PLANS
 
-from .verdict import Verdict, forget_peak, memory, memory_at_rest
+from .verdict import Verdict, forget_peak, memory_at_rest, peak
 
 SWEEP = b'{"treedp_sweep": 1, "title": "../../escaped", "data": %s, "experiments": %s, "by": "level"}'
 MADE = b'{"made_up": "zipf", "records": 100, "branching": "2,2", "seed": 1}'
@@ -49,10 +49,10 @@ def notebooks(short: bool) -> Verdict:
         for name, (make, code) in islice(HOSTILE.items(), 0, None, 18 if short else 1):
             content = make()
             forget_peak(server.pid)
-            before = memory(server.pid)
+            before = peak(server.pid)
             mine.forget_what_was_said()
             offer(mine, content)
-            grown = memory(server.pid, peak=True) - before
+            grown = peak(server.pid) - before
             largest, n = max(largest, grown), n + 1
             verdict.hold(grown <= GROWTH_MB, f"{name}: the server grew by {grown:.0f} MB")
             verdict.hold(any(code in alert for alert in mine.alerts), f"{name}: expected {code}, got {mine.alerts}")

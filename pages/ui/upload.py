@@ -9,6 +9,7 @@ was.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -134,7 +135,8 @@ def choose_columns(file: Candidate, form: Callable[[Table], Count | None]) -> No
     if table.columns is not None and table.columns is not file.origin:
         asked.say_of_file(table.columns.source_digest)
     count = form(table)
-    with st.container(key=f"{file.slot}_in_reach"):  # static/app.css holds it at the window's lower edge
+    said = st.container(key=f"{file.slot}_said_{slot.n_counted + slot.asked}")  # the app's script scrolls to a new one
+    with st.container(key=f"{file.slot}_in_reach"):  # static/app.css holds it at the window's lower edge: a line or two
         st.button(
             _ASKS[file.asks].use, type="primary", key=f"{file.slot}_count", icon=":material/functions:",
             on_click=setattr, args=(slot, "asked", True), disabled=count is None,
@@ -143,9 +145,10 @@ def choose_columns(file: Candidate, form: Callable[[Table], Count | None]) -> No
         )  # fmt: skip
         if slot.asked and count is not None:
             slot.asked = False
-            _ask(slot, table, count)
+            with said:
+                _ask(slot, table, count)
         if slot.counting is not None and not slot.counting.in_place:
-            _count(slot, file)
+            _count(slot, file, said)
 
 
 def count_without(slot_name: str, levels: Sequence[str]) -> None:
@@ -165,7 +168,7 @@ def show_count(slot_name: str) -> None:
     """Show how a count stands that `count_without` began."""
     file, slot = counted_before(slot_name), slot_of(slot_name)
     if file is not None and slot.counting is not None and slot.counting.in_place:
-        _count(slot, file)
+        _count(slot, file, st.container())
 
 
 def _looked_at(file: Candidate, place: DeltaGenerator) -> Table | None:
@@ -215,8 +218,8 @@ def _ask(slot: Slot, table: Table, count: Count) -> None:
         uploads.shown(table.file.id, f"{table.file.slot}_asked", partial(setattr, slot, "counting", None))
 
 
-def _count(slot: Slot, file: Candidate) -> None:
-    """Show how the count stands; once it is there, put it in use."""
+def _count(slot: Slot, file: Candidate, said: DeltaGenerator) -> None:
+    """Show how the count stands; once it is there, put it in use. A refusal is `said` elsewhere."""
     assert slot.counting is not None
     table, reading, in_place = slot.counting.table, slot.counting.reading, slot.counting.in_place
     if table.file.id != file.id:  # another file is on the page now
@@ -224,7 +227,8 @@ def _count(slot: Slot, file: Candidate) -> None:
         return
     found = read_file(file, "counting", slot.n_counted, reading.work)
     if not found.is_ready:
-        say(found, "Counting" if table.is_whole else "Reading")
+        with nullcontext() if found.error is None else said:
+            say(found, "Counting" if table.is_whole else "Reading")
     if found.state is State.CANCELLED and in_place:  # all is as it was, and begins anew where it began
         slot.counting = None
         result.forget(found.slot)
@@ -237,7 +241,8 @@ def _count(slot: Slot, file: Candidate) -> None:
         try:
             _put_in_use(table, reading.then(reading.ran.giving(found.here())), afresh=in_place)
         except InputError as error:
-            say_refused(error)
+            with said:
+                say_refused(error)
 
 
 def _put_in_use(table: Table, ran: Counted, *, afresh: bool) -> None:

@@ -151,6 +151,16 @@ function mend() {
   mark('no-sidebar', document.querySelector('[data-testid=stExpandSidebarButton]'));
   for (const one of document.querySelectorAll(NO_LISTS)) one.setAttribute('role', 'none');
   for (const one of document.querySelectorAll(DRAWINGS)) name(one);
+  for (const one of document.querySelectorAll('[class*="_said_"]:has([data-testid=stAlert])')) show(one);
+}
+
+// A refusal stands below what it names, which may be out of the window of who pressed a button that is always in it.
+const shown = new WeakMap();
+
+function show(refusal) {
+  if (shown.get(refusal) === refusal.className) return;
+  shown.set(refusal, refusal.className);
+  refusal.scrollIntoView({ block: 'nearest' });
 }
 
 // A drawing is one image with the figure's text, not its loose numbers; plotly lays several on each other.

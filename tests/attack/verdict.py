@@ -44,7 +44,7 @@ def peak(pid: int) -> float:
 
 
 def memory_at_rest(pid: int) -> float:
-    """What a server and its children hold in MB once the process that its workers are forked from has loaded all it needs.
+    """What a server and its children hold in MB once what its workers are forked from has loaded all it needs.
 
     A server answers before that; what is loaded later would count as kept by whom is measured.
     """

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from app import all_pages
-from browsing import LiveServer, settle, visit
+from browsing import ROOT, LiveServer, settle, visit
 from lids import lids
 
 pytestmark = pytest.mark.browser
@@ -35,6 +36,52 @@ def test_a_lid_is_found(page: Any, server: LiveServer) -> None:
     assert lids(page) == []
     page.add_style_tag(content=".stAppHeader * { pointer-events: auto !important }")
     assert any("Help" in lid and "stToolbar" in lid for lid in lids(page))
+
+
+TOWN: Final = ROOT / "sample_data" / "small_town_synthetic.csv"
+REFUSED: Final = """named => {
+  const alert = document.querySelector('[class*="_said_"] [data-testid=stAlert]');
+  const box = one => one.getBoundingClientRect();
+  const isSeen = one => box(one).top >= 0 && box(one).bottom <= window.innerHeight;
+  const isFree = one => {
+    const top = document.elementFromPoint(box(one).left + box(one).width / 2, box(one).top + box(one).height / 2);
+    return Boolean(top) && (one.contains(top) || top.contains(one));
+  };
+  const control = [...document.querySelectorAll('label, [data-testid=stFileUploader]')].find(
+    one => one.innerText.includes(named));
+  return [alert, control].map(one => isSeen(one) && isFree(one));
+}"""
+
+
+@pytest.mark.parametrize(
+    ("path", "presses", "named", "code"),
+    [
+        ("budget?bud_prior=public", [], "Leaves that the file lacks", "PRIOR_LEAVES"),
+        ("data?source=upload", ["From the data: ", "A domain file"], "Domain file: the leaves", "DOMAIN_MISSING"),
+    ],
+)
+def test_a_refusal_and_what_it_names_are_seen(
+    page: Any, server: LiveServer, tmp_path: Path, path: str, presses: list[str], named: str, code: str
+) -> None:
+    """Where a form's button is held at the window's lower edge; every time that it is refused."""
+    file = tmp_path / "part.csv"
+    file.write_text("".join(TOWN.read_text().splitlines(keepends=True)[:30]))
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, f"{server.url}/{path}")
+    page.locator('[data-testid="stFileUploaderDropzoneInput"]').set_input_files(str(file))
+    button = page.locator("[class*=_in_reach]").get_by_role("button")
+    button.wait_for()
+    for words in presses:
+        page.get_by_text(words).first.click()
+        settle(page)
+    for width, height in WINDOWS:
+        page.set_viewport_size({"width": width, "height": height})
+        settle(page)
+        page.locator("h1").scroll_into_view_if_needed()
+        button.click()
+        page.locator("[class*=_said_]", has_text=code).wait_for()
+        settle(page)
+        assert page.evaluate(REFUSED, named) == [True, True], width
 
 
 def address(page: Any) -> str:

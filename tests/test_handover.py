@@ -20,6 +20,7 @@ import pytest
 from test_release_plans import DATA, FROM_DATA, LAWS, PLANS, RELATIONS, data_of
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
+from treedp_core.notebook.container import limit_of
 from treedp_core.plans import (
     LIBRARIES,
     NoiseLaw,
@@ -29,6 +30,7 @@ from treedp_core.plans import (
     records_of,
     recount,
     tumult_program,
+    typed_json,
 )
 from treedp_core.plans.verify import cost
 from treedp_core.privacy.origin import Origin, PriorKind
@@ -166,6 +168,7 @@ def test_a_long_domain_is_in_plan_and_program(tmp_path: Path) -> None:
     data = count_hierarchy(f"{rows}{rows}zz,{cities[0]}\n".encode(), ["state", "city"], domain=domain)
     plan = ReleasePlan.of(Experiment(), data)
     assert ReleasePlan.from_json(plan.to_json()) == plan
+    assert limit_of("plan.json") == limit_of("noted/0/plan.json") == typed_json.MAX_BYTES > len(plan.to_json())
     counts = held(plan, records_of(plan, data), tmp_path)
     assert counts[2] == {(city[:3], city): 2 for city in cities}
     assert counts[1][("(other)",)] == 2
@@ -315,6 +318,21 @@ def test_categories_in_a_row_are_handed_over_by_their_labels(name: str, tmp_path
     assert ReleasePlan.from_json(plan.to_json()) == plan
     assert "leaf" not in plan.to_markdown().partition("## Levels")[2].partition("##")[0]
     assert list(held(plan, records_of(plan, data), tmp_path)[2].values()) == bins.counts.tolist()
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (2, 3, 1, 0)])
+def test_labels_that_look_like_intervals_keep_their_records(order: tuple[int, ...], tmp_path: Path) -> None:
+    """Seen failing: their plan asked for numbers in equal bins, so that all records were released in the last one."""
+    ages = {"[0, 5)": 7, "[5, 18)": 17, "[18, 65)": 61, "[65, 100)": 22}
+    listed = [list(ages)[i] for i in order]
+    file = ("age\n" + "".join(f'"{label}"\n' * n for label, n in ages.items())).encode()
+    data = count_hierarchy(file, ["age"], domain=domain_of_values({"age": listed}))
+    bins = bins_of(data)
+    plan = ReleasePlan.of(plan_cdf(CdfSettings(bins.n_bins, (5,), epsilon=100.0)), bins, counted=data)
+    prepared = records_of(plan, recount(plan, file))
+    assert list(held(plan, prepared, tmp_path)[1].values()) == [*(ages[label] for label in listed), 0]
+    found = {key[1]: round(value) for key, value in released(plan, prepared, tmp_path).items() if key[0] == "1"}
+    assert found == ages | {"(other)": 0}
 
 
 def test_bins_whose_leaves_a_plan_does_not_state_are_handed_over_to_nobody() -> None:

@@ -40,7 +40,7 @@ _MEMBERS: Final[Mapping[str, int]] = {
     r"notebook\.json": 64 << 20,
     r"cells/[0-9a-f]{16}/figure\.json": 16 << 20,
     r"cells/[0-9a-f]{16}/table\.json": 64 << 20,
-    r"(cells/[0-9a-f]{16}/|noted/[0-9]{1,2}/)?plan\.json": 1 << 20,
+    r"(cells/[0-9a-f]{16}/|noted/[0-9]{1,2}/)?plan\.json": 32 << 20,
     r"data/[0-9]/about\.json": 192 << 20,
     r"data/[0-9]/nodes\.parquet": 128 << 20,
 }

@@ -20,7 +20,15 @@ import numpy as np
 from treedp_core.checks import InputError
 from treedp_core.plans import typed_json
 from treedp_core.plans.stated import Bins, Stated
-from treedp_core.records import Dataset, ReadOptions, count_bins, count_hierarchy, domain_of_paths, domain_of_values
+from treedp_core.records import (
+    Dataset,
+    ReadOptions,
+    Recipe,
+    count_bins,
+    count_hierarchy,
+    domain_of_paths,
+    domain_of_values,
+)
 from treedp_core.records.domain import Domain as CountedDomain
 from treedp_core.records.edges import interval_labels
 from treedp_core.records.read.readers import Origin
@@ -107,12 +115,12 @@ def recount(plan: Stated, origin: Origin, options: ReadOptions | None = None) ->
         return count_bins(
             origin, domain.bins.column, **_edges(domain.bins),
             weight=weight, unit=unit, contributions=bound, outside="clamp" if recipe.cut else elsewhere,
-            options=options,
+            options=options, **_said(recipe),
         )  # fmt: skip
     missing = "other" if recipe.blanks_out else "category"
     return count_hierarchy(
         origin, columns(plan), domain=_domain(plan), weight=weight, unit=unit, contributions=bound, missing=missing,
-        outside=elsewhere, options=options,
+        outside=elsewhere, options=options, **_said(recipe),
     )  # fmt: skip
 
 
@@ -130,6 +138,12 @@ def _held(plan: Stated, data: Dataset) -> Counter[Cells]:
 
 def _is_by_number(plan: Stated) -> bool:
     return plan.domain.bins is not None and plan.domain.bins.is_numeric
+
+
+def _said(recipe: Recipe) -> dict[str, Any]:
+    """What else was said of the file: how its numbers are written, and which rows are no records."""
+    said = {"marks": dict(recipe.marks), "left_out": dict(recipe.left_out)}
+    return {name: one for name, one in said.items() if one}
 
 
 def _edges(bins: Bins) -> dict[str, Any]:

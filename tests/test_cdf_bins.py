@@ -52,6 +52,7 @@ def test_other_labels_are_categories_in_their_order(name: str) -> None:
     """Seen failing: edges were made up for the first four, from the first and the last label."""
     bins = bins_of(counted(NOT_IN_A_ROW[name]))
     assert not bins.numeric and bins.unit == "category, in its order"
+    assert bins.are_apart == (name in ("in the order of text", "one is missing", "two overlap"))
     assert bins.edges.tolist() == list(range(bins.n_within + 1))
 
 

@@ -25,6 +25,7 @@ from treedp_core.records.edges import (
     bin_edges,
     bin_finder,
     edge_text,
+    edges_as_text,
     edges_from_text,
     edges_of_labels,
     interval_labels,
@@ -182,18 +183,23 @@ def test_edges_that_are_none_are_refused(asked: dict[str, object]) -> None:
 # ---- typed
 
 
-@pytest.mark.parametrize("text", ["0,5 1 2", "0;5,5;7", "0 5 x", "0,5,18", "0 1.000.000 2", "0 inf", "nan 1 2", "1"])
+TWO_WAYS = ["0,5 1 2", "0;5,5;7", "0,5,18", "0 1.000.000 2", "0; 1.000; 5.000", "-1.500 0 2"]
+
+
+@pytest.mark.parametrize("text", [*TWO_WAYS, "0 5 x", "0 inf", "nan 1 2", "1"])
 def test_typed_edges_that_could_be_two_things_are_refused(text: str) -> None:
     with pytest.raises(InputError):
         edges_from_text(text)
 
 
-@given(edges=st.lists(st.decimals(-10**6, 10**6, places=3), min_size=3, max_size=30, unique=True),
+@given(edges=st.lists(st.decimals(-10**6, 10**6, places=2), min_size=3, max_size=30, unique=True),
        between=st.sampled_from(["; ", ";", " ", ", ", "\n", "\t"]))  # fmt: skip
 def test_typed_edges_are_read_as_they_stand(edges: list[Decimal], between: str) -> None:
     told = sorted(edges)
     assert edges_from_text(between.join(map(str, told))) == tuple(map(float, told))
-    assert edges_from_text(between.join(map(edge_text, map(float, told)))) == tuple(own_edges(told).tolist())
+    assert edges_from_text(edges_as_text(map(float, told))) == tuple(own_edges(told).tolist())
+    thousandths = [float(one) / 10 for one in told]
+    assert edges_from_text(edges_as_text(thousandths)) == tuple(thousandths)
 
 
 # ---- labels

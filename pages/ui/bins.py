@@ -21,7 +21,7 @@ from treedp_core.figures.columns import number_strip
 from treedp_core.notebook.code import given
 from treedp_core.privacy.origin import of_truth
 from treedp_core.records import Dataset, count_bins
-from treedp_core.records.edges import edge_text, edges_from_text
+from treedp_core.records.edges import edges_as_text, edges_from_text
 from treedp_core.records.read.numeric import LOOK_ROWS, MUCH, NumberLook, look_at_numbers
 from treedp_core.words import percent, whole
 
@@ -101,7 +101,7 @@ class BinsAsked:
     def _ask_for_edges(self) -> None:
         """Ask for every edge, in one field; what is typed stands for nothing until it can be read in one way only."""
         typed = st.text_input(
-            "Edges (public)", value="; ".join(map(edge_text, self._last("edges") or ())), placeholder="0; 5; 18; 65",
+            "Edges (public)", value=edges_as_text(self._last("edges") or ()), placeholder="0; 5; 18; 65",
             key=self.table.key("edges", self.column), max_chars=MAX_TYPED, help=EDGES_HELP,
         )  # fmt: skip
         if not typed.strip():

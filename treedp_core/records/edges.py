@@ -32,6 +32,8 @@ _APART: Final = 1000
 _EXACT_POWER: Final = 22
 """Largest power of ten that is a float."""
 _NUMBER: Final = r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*"
+_THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
+"""A number with a point that may stand between thousands."""
 _INTERVAL: Final = re.compile(rf"([\[(]){_NUMBER},{_NUMBER}([\])])", re.ASCII)
 _CLOSED_BELOW: Final = "[)"
 _CLOSED_ABOVE: Final = "(]"
@@ -108,7 +110,8 @@ def own_edges(edges: Iterable[float]) -> FloatArray:
 def edges_from_text(text: str) -> tuple[float, ...]:
     """Return edges as people type them: decimal points, between spaces or semicolons.
 
-    Commas only stand between numbers, with a space behind: "0,5" may be one number or two.
+    Commas only stand between numbers, with a space behind: "0,5" may be one number or two. Where three digits follow
+    every point, these may stand between thousands.
 
     Raises
     ------
@@ -123,7 +126,30 @@ def edges_from_text(text: str) -> tuple[float, ...]:
         if re.fullmatch(_NUMBER, part, re.ASCII) is None:
             why = " (a comma may be a decimal mark: put a space behind it, or take a point)" if "," in part else ""
             raise InputError("BOUNDS", f"Expected numbers such as 0; 5; 18; 65.5, got {echo(part)}{why}.")
+    if two := _in_two_ways(parts):
+        raise InputError(
+            "BOUNDS",
+            f"Expected edges that can be read in one way only, got {echo(two)}: write {two.replace('.', '')} for "
+            f"thousands, {two}0 for decimals.",
+        )
     return tuple(own_edges(map(float, parts)).tolist())
+
+
+def edges_as_text(edges: Iterable[float]) -> str:
+    """Return edges as `edges_from_text` reads them.
+
+    >>> edges_as_text([0.0, 4.5, 18.0]), edges_as_text([0.0, 1.125, 3.375])
+    ('0; 4.5; 18', '0; 1.1250; 3.375')
+    """
+    parts = [edge_text(edge) for edge in edges]
+    two = _in_two_ways(parts)
+    return "; ".join(f"{part}0" if part == two else part for part in parts)
+
+
+def _in_two_ways(parts: Iterable[str]) -> str:
+    """The first number with a point, where three digits follow every point; else nothing."""
+    pointed = [part for part in parts if "." in part]
+    return pointed[0] if pointed and all(map(_THOUSANDS.fullmatch, pointed)) else ""
 
 
 def edge_text(edge: float) -> str:
@@ -172,6 +198,15 @@ def edges_of_labels(labels: Iterable[str]) -> FloatArray | None:
     below = set(closed[:-1]) <= {_CLOSED_BELOW} and closed[-1] in (_CLOSED_BELOW, "[]")
     above = set(closed[1:]) <= {_CLOSED_ABOVE} and closed[0] in (_CLOSED_ABOVE, "[]")
     return np.array(edges) if below or above else None
+
+
+def are_intervals(labels: Iterable[str]) -> bool:
+    """Whether all labels are written as intervals, whether they meet or not.
+
+    >>> are_intervals(["[0, 5)", "[18, 65]"]), are_intervals(["[0, 5)", "unknown"])
+    (True, False)
+    """
+    return all(map(_INTERVAL.fullmatch, labels))
 
 
 def bin_finder(edges: FloatArray) -> Callable[[FloatArray], IntArray]:

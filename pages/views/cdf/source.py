@@ -28,6 +28,10 @@ FORM: Final = "Column and bounds"
 _LAST: Final = "_cdf_bins_used"
 _ASKED: Final = "_cdf_column_asked"
 _OPEN: Final = "cdf_form"
+APART: Final = (
+    " Their labels are intervals, but do not meet end to end in this order, so they are not taken for numbers: list "
+    "the categories in order and without gaps, or count the column of numbers itself."
+)
 
 
 def choose(beside: Callable[[], object]) -> tuple[Bins, Callable[[], object]]:
@@ -110,7 +114,7 @@ def _say(bins: Bins) -> None:
         if not bins.numeric:
             small_print(
                 f"The leaves of {lit(bins.name, 40)} are categories in the order of the tree: “at most” and ranges "
-                "mean that order."
+                f"mean that order.{APART if bins.are_apart else ''}"
             )
 
 

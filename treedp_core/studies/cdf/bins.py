@@ -11,7 +11,7 @@ from treedp_core.checks import InputError
 from treedp_core.records import Dataset
 from treedp_core.records.count.bins import column_of
 from treedp_core.records.dataset import STEP, Labels
-from treedp_core.records.edges import are_equal
+from treedp_core.records.edges import are_equal, are_intervals
 from treedp_core.tree import FloatArray, IntArray
 
 
@@ -103,6 +103,13 @@ class Bins:
     def ends(self, start: int, stop: int) -> tuple[float, float]:
         """Return two edges, in the column's unit."""
         return float(self.edges[start]), float(self.edges[stop])
+
+    @cached_property
+    def are_apart(self) -> bool:
+        """Whether the labels of bins without edges are intervals: they do not meet end to end in this order."""
+        if self.labels is None:
+            return False
+        return are_intervals(self.labels.of_level(len(self.labels.level_names) - 1)[: self.n_within])
 
     def category(self, at: int) -> str:
         """Return what a bin is called that is no number: its path; user text."""

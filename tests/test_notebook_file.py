@@ -85,7 +85,7 @@ def recipes(draw: Any) -> Recipe:
     unit = draw(LINE)
     bounds = draw(st.sampled_from([(), (0.0, 1.5), (-2.0, 1e9)]))
     marks = draw(st.dictionaries(NAMED, st.sampled_from(sorted(MARKS)), max_size=2))
-    left_out = draw(st.dictionaries(LINE, st.lists(NAMED, min_size=1, max_size=3), max_size=2))
+    left_out = draw(st.dictionaries(LINE, st.lists(NAMED, min_size=1, max_size=3).map(tuple), max_size=2))
     return Recipe(draw(LINE), unit, draw(st.integers(0, 3)) if unit else 0, *draw(st.tuples(*[st.booleans()] * 3)),
                   bounds, pairs_of(marks), pairs_of(left_out))  # fmt: skip
 

@@ -167,16 +167,20 @@ def test_columns_of_numbers(cells: list[str], numeric: bool) -> None:
     assert held is not None and held.numbers == (("a",) if numeric else ())
 
 
-@pytest.mark.parametrize(("delimiter", "bins"), [(";", [2, 1, 1, 2]), ("\t", [1, 0, 1, 4])])
-def test_between_semicolons_a_number_may_have_a_decimal_comma(delimiter: str, bins: list[int]) -> None:
-    """Bins of 0 to 10, 20 and 30, and what is no number: thousands with both marks are none, nor is a blank."""
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+@pytest.mark.parametrize(("marks", "bins"), [(",", [2, 1, 0, 3]), (",.", [2, 1, 0, 3]), (".", [1, 0, 1, 4])])
+def test_a_number_has_the_marks_that_were_said_whatever_is_between_the_cells(
+    delimiter: str, marks: str, bins: list[int]
+) -> None:
+    """Bins of 0 to 10, 20 and 30, and what lies beyond or is no number."""
     rows = ["wage;city", "3,25;x", "+12,5;x", "25.5;x", "7;x", "1.234,5;x", ";x"]
     file = "\n".join(rows).replace(";", delimiter).encode()
     held = hold(file)
-    assert held is not None and held.numbers == (("wage",) if delimiter == ";" else ())
+    assert held is not None and held.numbers == ("wage",)
+    said = {"wage": marks}
     for origin in (file, held):
-        assert count_bins(origin, "wage", lower=0, upper=30, n_bins=3).counts.tolist() == [6, *bins]
-        assert look_at_numbers(origin, "wage").blank == bins[-1]
+        assert count_bins(origin, "wage", lower=0, upper=30, n_bins=3, marks=said).counts.tolist() == [6, *bins]
+        assert look_at_numbers(origin, "wage", marks=said).blank == bins[-1] - (marks == ",.")
 
 
 # ---- which columns could be levels

@@ -11,6 +11,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui.candidate import Table
 from pages.ui.frame import figure
+from pages.ui.left_out import left_out_asked
+from pages.ui.marks import marks_asked
 from pages.ui.reading import Reading
 from pages.ui.refusals import refusal
 from pages.ui.result import show_state
@@ -58,6 +60,8 @@ class BinsAsked:
         self.lower: float | None = None
         self.upper: float | None = None
         self.edges: tuple[float, ...] = ()
+        self.marks: dict[str, str] | None = {}
+        self.left_out: dict[str, list[str]] = {}
         about = "Every value goes into one of K bins between the bounds."
         numbers = None if table.columns is None else (*table.columns.numbers, *table.columns.left_out)
         first, rest = st.columns([2, 3], vertical_alignment="bottom")
@@ -72,7 +76,10 @@ class BinsAsked:
                 self._ask_for_edges()
             else:
                 self._ask_for_bounds(n_bins)
-        self._show_column()
+        self.marks = marks_asked(table, self.column)
+        self.left_out = left_out_asked(table)
+        if self.marks is not None:
+            self._show_column()
         self.outside = st.radio(
             "Values outside the bounds", list(OUTSIDE), key=table.key("outside"), format_func=OUTSIDE.__getitem__,
             index=list(OUTSIDE).index(table.before.get("outside", "other")), horizontal=True,
@@ -82,8 +89,8 @@ class BinsAsked:
 
     @property
     def is_answered(self) -> bool:
-        """Whether there are a column and both bounds, or all edges."""
-        return self.column is not None and self.lower is not None and self.upper is not None
+        """Whether there are a column, its marks, and both bounds or all edges."""
+        return None not in (self.column, self.marks) and self.lower is not None and self.upper is not None
 
     def _last(self, name: str) -> Any:
         """What this column was counted with last; bounds and edges of one column are no other's."""
@@ -130,13 +137,17 @@ class BinsAsked:
         bins: dict[str, Any] = {"edges": list(self.edges)}
         if not self.edges:
             bins = {"lower": self.lower, "upper": self.upper, "n_bins": self.n_bins}
-        return self.table.counted(count_bins, self.column, **bins, outside=self.outside, branching=branching, **how)
+        how["marks"] = {**(how.get("marks") or {}), **(self.marks or {})} or None
+        return self.table.counted(
+            count_bins, self.column, **bins, outside=self.outside, branching=branching,
+            left_out=self.left_out or None, **how,
+        )  # fmt: skip
 
     def _show_column(self) -> None:
         """Show how the column is spread and which share of it the bounds cut off, in red where it is more than 1 %."""
         table, column = self.table, self.column
         assert column is not None
-        found = table.looked("numbers", look_at_numbers, column)
+        found = table.looked("numbers", look_at_numbers, column, marks=self.marks or None)
         show_state(found, "Looking at the column" if table.is_whole else "Reading the column")
         if not found.is_ready:
             return

@@ -146,11 +146,11 @@ class Table:
         ran = call(count, path, columns, **code).named("data")
         return Reading(work, ran) if then is None else Reading(work, ran, then)
 
-    def looked(self, name: str, look: Callable[..., T], column: str) -> Result[T]:
+    def looked(self, name: str, look: Callable[..., T], column: str, **how: Any) -> Result[T]:
         """Return what a look at one of its columns finds."""
         origin = self.file.content if self.columns is None else self.columns
-        work = partial(read, look, origin, column, name=self.file.name, options=self.options)
-        return read_file(self.file, name, (column, self.options), work)
+        work = partial(read, look, origin, column, name=self.file.name, options=self.options, **how)
+        return read_file(self.file, name, (column, self.options, repr(how)), work)
 
 
 @dataclass(frozen=True, eq=False)

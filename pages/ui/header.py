@@ -14,7 +14,7 @@ from pages.ui.settings import CONTRIBUTIONS, get
 from pages.ui.text import lit, prose, small_print
 from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.registry import CLAIM
-from treedp_core.words import lower_first, plural
+from treedp_core.words import lower_first, plural, whole
 
 LOST: Final = ":material/history: No file is counted: a reload ends one, a link or a notebook without data has none."
 BADGES: Final[Mapping[str, tuple[Literal["blue", "violet", "red", "orange"], str, str]]] = {
@@ -52,12 +52,16 @@ def _with_unit(strip: str) -> str:
         return strip
     said = store.dataset().not_reviewed.rstrip(".")
     read_by = f" · {lit(lower_first(said), 120)}" if said else ""
-    return f"{strip} · unit: {lit(store.unit(), 40) if store.unit() else _unsaid()}{read_by}"
+    return f"{strip} · unit: {lit(store.unit(), 40) if store.unit() else 'not said yet'}{_bound()}{read_by}"
 
 
-def _unsaid() -> str:
-    most = CONTRIBUTIONS.value
-    return "not said yet, " + ("one record" if most == 1 else f"at most {plural(most, 'record')}")
+def _bound() -> str:
+    """How many records of a unit are protected, and how many were counted, where that is another number."""
+    most, counted = CONTRIBUTIONS.value, store.dataset().report.recipe.bound
+    if not counted and store.unit():
+        return ""
+    protected = "one record" if most == 1 else f"at most {plural(most, 'record')}"
+    return f", {protected}" if counted in (0, most) else f", {protected} protected, {whole(counted)} counted"
 
 
 def read_by_plugin(strip: str) -> bool:

@@ -69,6 +69,13 @@ class Kept:
         path = path_read(self.ran)
         return self.data.name if path is None else path
 
+    @property
+    def can_be_counted_again(self) -> bool:
+        """Whether its columns are here, and all that its counts were made by."""
+        if self.columns is None or self.ran is None or len(self.ran.args) < 2:
+            return False
+        return self.ran.function is not count_hierarchy or self.domain_for(self.ran.args[1]) is not None
+
     def called(self, name: str) -> Kept:
         """Return the same table under another name."""
         data = replace(self.data, name=name)

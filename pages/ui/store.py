@@ -193,14 +193,15 @@ def is_uploaded() -> bool:
 
 
 def unit() -> str:
-    """Return what one unit of the data set in use is, in a word or two; of a file nothing until it has been said."""
-    return UNIT.value.strip() if is_uploaded() else unit_of(dataset())
+    """Return what one unit of the data set in use is: of a file what was said, or the column that names units."""
+    data = dataset()
+    return UNIT.value.strip() or data.report.recipe.unit if is_uploaded() else unit_of(data)
 
 
 def unit_of(data: Dataset) -> str:
-    """Return what one unit of a data set is, in a word or two; of a file nothing until it has been said."""
+    """Return what one unit of a data set is: of a file what was said, or the column that names units."""
     if any(from_file(slot) is data for slot in (*kept.OWN, kept.BINS)):
-        return UNIT.value.strip()
+        return UNIT.value.strip() or data.report.recipe.unit
     return next((one.unit for name, one in SAMPLES.items() if sample(name) is data), "record")
 
 

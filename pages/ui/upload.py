@@ -164,6 +164,18 @@ def count_without(slot_name: str, levels: Sequence[str]) -> None:
     slot.n_counted += 1
 
 
+def count_again(slot_name: str, **changes: Any) -> None:
+    """Have the table in a slot counted as it was, but for some settings: in a callback."""
+    file, slot, last = counted_before(slot_name), slot_of(slot_name), kept.of(slot_name)
+    if file is None or last is None or last.ran is None or not last.can_be_counted_again:
+        return
+    table, how = _of_columns(file), {**last.ran.kwargs, **changes}
+    if last.ran.function is count_hierarchy:
+        how["domain"] = last.domain_for(last.ran.args[1])
+    slot.counting = Counting(table, table.counted(last.ran.function, last.ran.args[1], **how), in_place=True)
+    slot.n_counted += 1
+
+
 def show_count(slot_name: str) -> None:
     """Show how a count stands that `count_without` began."""
     file, slot = counted_before(slot_name), slot_of(slot_name)

@@ -21,6 +21,7 @@ from treedp_core.records import (
     domain_taken_from_the_data,
 )
 from treedp_core.records.read.strict_json import Json, members
+from treedp_core.records.recipe import MARKS
 
 FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     one.__name__: one
@@ -112,6 +113,14 @@ def _are_texts(value: object) -> bool:
     return isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
 
 
+def _are_marks(value: object) -> bool:
+    return isinstance(value, dict) and all(one in MARKS for one in value.values())
+
+
+def _are_left_out(value: object) -> bool:
+    return isinstance(value, dict) and all(map(_are_texts, value.values()))
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, float) and math.isfinite(value)
 
@@ -134,6 +143,8 @@ _ANSWERS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "edges": lambda value: isinstance(value, (list, tuple)) and all(map(_is_number, value)),
     "outside": ("other", "clamp").__contains__,
     "branching": _are_factors,
+    "marks": _are_marks,
+    "left_out": _are_left_out,
 }
 
 

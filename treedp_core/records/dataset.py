@@ -118,7 +118,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class ReadReport:
-    """What became of every record: each is counted, but for the rows beyond the share of their unit (`clipped`).
+    """What became of every record: each is counted, but for rows beyond the share of their unit or left out.
 
     Parameters
     ----------
@@ -139,8 +139,12 @@ class ReadReport:
     units, clipped : int
         Units that a column names, and the rows beyond the bound of their unit, which were left out; 0 where no column
         names units.
+    left_out : int
+        Rows left out as no records, such as totals.
     notices : tuple of (code, sentence)
         What a person should know.
+    totals : tuple of (column, label)
+        Rows that may be totals of others, by a label that they have: proposed from the records.
     recipe : Recipe
         How rows became records.
     """
@@ -154,7 +158,9 @@ class ReadReport:
     largest: int = 1
     units: int = 0
     clipped: int = 0
+    left_out: int = 0
     notices: tuple[Notice, ...] = ()
+    totals: tuple[tuple[str, str], ...] = ()
     recipe: Recipe = field(default_factory=Recipe)
 
 

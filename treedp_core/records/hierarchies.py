@@ -10,8 +10,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from treedp_core.checks import InputError
 from treedp_core.records.arrays import indices_of
+from treedp_core.records.count.hierarchy import count_hierarchy
+from treedp_core.records.domain import domain_taken_from_the_data
 from treedp_core.records.read.held import HeldColumns
+from treedp_core.records.read.total_words import reads_as_total
+from treedp_core.records.totals import MAX_SUSPECTS, Suspect
 
 IntArray = NDArray[np.int64]
 
@@ -21,6 +26,7 @@ MAX_CANDIDATES: Final = 12
 WITHOUT_A_CHAIN: Final = 3
 """Levels that are suggested where no column determines another."""
 _ROWS_A_VALUE: Final = 5  # a column with fewer is taken for a name or a number of its own, not for a category
+_FEW: Final = 10_000  # values of a column that are looked at for words
 _SPARSE: Final = 4  # free numbers a row, up to which a mark for each takes less memory than sorting
 
 
@@ -72,6 +78,28 @@ def suggested(held: HeldColumns) -> tuple[str, ...]:
     if len(longest) > 1:
         return longest
     return tuple([name for name in ordered if name not in held.numbers] or ordered)[:WITHOUT_A_CHAIN]
+
+
+def suspected_in(held: HeldColumns, columns: Sequence[str] = (), weight: str | None = None) -> tuple[Suspect, ...]:
+    r"""Return labels whose rows look like totals of others: by words, and by the counts of the first 50,000 rows.
+
+    >>> from treedp_core.records.read.holding import hold
+    >>> suspected_in(hold(b"name,pay\nAnn,3\nBob,4\nTotal,7\n"))
+    (('name', 'Total'),)
+    """
+    found: dict[Suspect, None] = {}
+    for name in held.preview.columns:
+        kind = held.table.schema.field(name).type
+        if name != weight and pa.types.is_dictionary(kind) and held.distinct[name] <= _FEW:
+            entries = held.table.column(name).combine_chunks().dictionary.to_pylist()
+            found |= dict.fromkeys((name, one) for one in entries if isinstance(one, str) and reads_as_total(one))
+    if columns:
+        try:
+            data = count_hierarchy(glimpse(held), columns, domain=domain_taken_from_the_data(), weight=weight)
+            found |= dict.fromkeys(data.report.totals)
+        except InputError:  # counting them says why
+            pass
+    return tuple(found)[:MAX_SUSPECTS]
 
 
 def _has_codes(held: HeldColumns, name: str) -> bool:

@@ -32,7 +32,7 @@ _NO_OVERFLOW: Final = 2.0**62
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _REPORT: Final = (
-    "rows", "counted", "blank_labels", "outside_range", "cut", "other", "largest", "units", "clipped",
+    "rows", "counted", "blank_labels", "outside_range", "cut", "other", "largest", "units", "clipped", "left_out",
 )  # fmt: skip
 
 
@@ -65,6 +65,7 @@ def about(data: Dataset) -> dict[str, Any]:
         "report": {
             **report,
             "notices": [list(one) for one in data.report.notices],
+            "totals": [list(one) for one in data.report.totals],
             "recipe": as_json(data.report.recipe),
         },
         "source_digest": data.source_digest,
@@ -209,14 +210,19 @@ def _check_word(one: Json) -> None:
 
 
 def _report(given: Json) -> ReadReport:
-    told = members(given, "A report", notices=list, recipe=dict, **dict.fromkeys(_REPORT, int))
+    told = members(given, "A report", notices=list, totals=list, recipe=dict, **dict.fromkeys(_REPORT, int))
     numbers = {
         name: checks.integer(f"the stored {name}", told[name], low=0, high=checks.MAX_COUNT, code="DATA_STORED")
         for name in _REPORT
     }
     if len(told["notices"]) > MAX_NOTICES:
         raise _damaged(f"it has more than {whole(MAX_NOTICES)} notices")
-    return ReadReport(**numbers, notices=tuple(map(_notice, told["notices"])), recipe=recipe_of(told["recipe"]))
+    return ReadReport(
+        **numbers,
+        notices=tuple(map(_notice, told["notices"])),
+        totals=tuple(map(_total, told["totals"])),
+        recipe=recipe_of(told["recipe"]),
+    )
 
 
 def _notice(given: Json) -> tuple[str, str]:
@@ -226,6 +232,12 @@ def _notice(given: Json) -> tuple[str, str]:
     if len(code) > checks.MAX_ECHO or len(sentence) > MAX_NOTICE or _CONTROL.search(code + sentence):
         raise InputError("DATA_STORED", f"A stored notice is no sentence: {echo(sentence)}.")
     return code, sentence
+
+
+def _total(given: Json) -> tuple[str, str]:
+    if not isinstance(given, list) or len(given) != 2:
+        raise _damaged("a total is no column and label")
+    return _name(given[0]), _name(given[1])
 
 
 def _damaged(why: str) -> InputError:

@@ -10,6 +10,8 @@ import streamlit as st
 
 from pages.ui import kept, store, uploads
 from pages.ui.candidate import Candidate, Table
+from pages.ui.left_out import left_out_asked
+from pages.ui.marks import marks_asked
 from pages.ui.reading import PRIOR, Counted, Reading, leaves_listed_in
 from pages.ui.refusals import refusal
 from pages.ui.text import lit, small_print
@@ -113,7 +115,7 @@ def file_prior() -> Ran[Prior] | None:
     return None if prior is None else given(prior, public_of_file, store.used(), earlier, **how).named("prior")
 
 
-def _form(table: Table) -> Count:
+def _form(table: Table) -> Count | None:
     data, file = store.dataset(), table.file
     columns = data.labels.level_names[1:]
     others = [name for name in table.preview.columns if name not in columns]
@@ -121,7 +123,11 @@ def _form(table: Table) -> Count:
         "Counts", "weight", none=EACH_ROW, among=others, help="The column that holds how many records a row stands for."
     )
 
+    marks = {} if weight is None else marks_asked(table, weight, "count_marks")
+    out = left_out_asked(table, [name for name in columns if name in table.preview.columns], weight)
     zeros = ABSENT.draw()
+    if marks is None:
+        return None
 
     def count() -> Reading:
         missing = [name for name in columns if name not in table.preview.columns]
@@ -131,7 +137,10 @@ def _form(table: Table) -> Count:
         domain = leaves_listed_in(file.origin, columns, called=PRIOR, options=table.options, records_are_public=True)
         outside = "refuse" if data.other_leaf is None else "other"  # a prior has the same leaves as the data
         then = partial(_matched, data, zeros)
-        return table.counted(count_hierarchy, columns, domain=domain, weight=weight, outside=outside, then=then)
+        return table.counted(
+            count_hierarchy, columns, domain=domain, weight=weight, outside=outside, then=then, marks=marks or None,
+            left_out=out or None,
+        )  # fmt: skip
 
     return count
 

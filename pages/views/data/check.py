@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.ui import kept
 from pages.ui.bins import warn_of_cut
 from pages.ui.frame import plain_table
+from pages.ui.settings import CONTRIBUTIONS, SOURCE
 from pages.ui.store import remember
-from pages.ui.upload import notice
+from pages.ui.text import lit
+from pages.ui.upload import count_again, notice
 from pages.views.data.hierarchy import taken_from_the_data_warning
 from treedp_core.records import Dataset, DomainSource
 from treedp_core.studies.data import level_table
-from treedp_core.words import halves, whole
+from treedp_core.words import halves, plural, whole
 
 
 def check(data: Dataset) -> None:
@@ -22,6 +25,7 @@ def check(data: Dataset) -> None:
         ("Records counted", report.counted, "Records in the tree; a row with a weight stands for several."),
         ("Units", report.units, "Named by the unit column."),
         ("Left out, beyond the unit’s share", report.clipped, "Rows after the first ones of their unit."),
+        ("Left out, no records", report.left_out, "Rows that were named as totals, or as nobody’s."),
         ("Outside the bounds", report.outside_range, "Their value is below the lower or above the upper bound."),
         ("Under “(other)”", report.other, "No category or bin has a place for them; the leaf is always there."),
         ("Under “(blank)”", report.blank_labels, "A chosen cell was empty; they are counted in that category."),
@@ -39,8 +43,34 @@ def warn(data: Dataset) -> None:
     warn_of_cut(data)
     for code, sentence in data.report.notices:
         notice(code, sentence)
+    _count_again(data)
     if not data.total:
         st.info("All counts are 0: relative errors have no meaning here.", icon=":material/info:")
+
+
+def _count_again(data: Dataset) -> None:
+    """Offer to leave out what looks like totals, and to count as many records of a unit as are protected."""
+    slot, recipe = SOURCE.value, data.report.recipe
+    table = kept.of(slot)
+    if table is None or table.data is not data or not table.can_be_counted_again:
+        return
+    with st.container(horizontal=True):
+        for column, label in data.report.totals:
+            named: dict[str, list[str]] = {one: list(labels) for one, labels in recipe.left_out}
+            named[column] = [*named.get(column, ()), label]
+            st.button(
+                f"Leave out {lit(label, 30)} in {lit(column, 30)}", key=f"leave_out_{hash((column, label)):x}",
+                icon=":material/block:", on_click=count_again, args=(slot,), kwargs={"left_out": named},
+                help="These rows look like totals of others, by words or sums in the records (NOT PRIVATE). The table "
+                "is counted without them, and code and plan say so.",
+            )  # fmt: skip
+        most = CONTRIBUTIONS.value
+        if recipe.bound and recipe.bound != most:
+            st.button(
+                f"Count up to {plural(most, 'record')} of each unit", key="count_to_bound", icon=":material/functions:",
+                on_click=count_again, args=(slot,), kwargs={"contributions": most},
+                help=f"So many are protected, but {recipe.bound} were counted of each unit.",
+            )  # fmt: skip
 
 
 def show_levels(data: Dataset) -> None:

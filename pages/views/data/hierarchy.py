@@ -14,6 +14,8 @@ from pages.ui import store, uploads
 from pages.ui.bins import KEPT, BinsAsked
 from pages.ui.candidate import Table
 from pages.ui.frame import figure
+from pages.ui.left_out import left_out_asked
+from pages.ui.marks import marks_asked
 from pages.ui.reading import Reading, leaves_listed_in
 from pages.ui.settings import CONTRIBUTIONS
 from pages.ui.sortable import sortable
@@ -100,7 +102,7 @@ def _columns(table: Table, asked: DeltaGenerator, grown: DeltaGenerator) -> Coun
             _tree_so_far(table.columns, chosen)
     left, right = st.columns(2)
     with left:
-        weight = _weight(table)
+        weight, marks = _weight(table)
         missing = st.radio(
             "Missing values", list(MISSING), key=table.key("missing"), format_func=MISSING.__getitem__, horizontal=True,
             index=list(MISSING).index(before.get("missing", "category")),
@@ -109,14 +111,16 @@ def _columns(table: Table, asked: DeltaGenerator, grown: DeltaGenerator) -> Coun
     with right:
         unit = _unit(table)
         how = _domain_asked(table)
-    domain = _domain(table, how, chosen, weight)
-    if not chosen:
+    domain = _domain(table, how, chosen, weight, marks)
+    out = left_out_asked(table, chosen, weight) if chosen else {}
+    if not chosen or marks is None:
         return None
 
     def count() -> Reading:
         return table.counted(
             count_hierarchy, chosen, domain=domain(), weight=weight, unit=unit,
             contributions=CONTRIBUTIONS.value, missing=missing,
+            marks=marks or None, left_out=out or None,
         )  # fmt: skip
 
     return count
@@ -191,11 +195,13 @@ def _bins(table: Table) -> Count | None:
         value=",".join(map(str, table.before.get("branching") or ())),
         help="Their product must be the number of bins; without them all bins hang below the root.",
     )  # fmt: skip
-    weight, unit = _weight_and_unit(table)
+    weight, marks, unit = _weight_and_unit(table)
+    if marks is None:
+        return None
 
     def count() -> Reading:
         factors = branching_factors_from_text(branching) if branching.strip() else None
-        return asked.counted(factors, weight=weight, unit=unit, contributions=CONTRIBUTIONS.value)
+        return asked.counted(factors, weight=weight, marks=marks, unit=unit, contributions=CONTRIBUTIONS.value)
 
     return count
 
@@ -210,7 +216,9 @@ def _domain_asked(table: Table) -> str:
     )  # fmt: skip
 
 
-def _domain(table: Table, how: str, columns: Sequence[str], weight: str | None) -> Callable[[], Ran[Domain] | Reading]:
+def _domain(
+    table: Table, how: str, columns: Sequence[str], weight: str | None, marks: dict[str, str] | None
+) -> Callable[[], Ran[Domain] | Reading]:
     """Ask for the categories where they are listed; return what makes the domain."""
     last = table.before.get("domain")
     if how == "data":
@@ -225,7 +233,7 @@ def _domain(table: Table, how: str, columns: Sequence[str], weight: str | None) 
         "Domain file: the leaves that exist, one a row", key=table.file.key("domain_file"),
         help="It has the columns of the hierarchy under the same names.",
     )  # fmt: skip
-    return lambda: _domain_of_file(file, columns, weight)
+    return lambda: _domain_of_file(file, columns, weight, marks)
 
 
 def _listed(table: Table, column: str, before: Sequence[str]) -> str:
@@ -237,26 +245,30 @@ def _listed(table: Table, column: str, before: Sequence[str]) -> str:
     )  # fmt: skip
 
 
-def _domain_of_file(file: UploadedFile | None, columns: Sequence[str], weight: str | None) -> Reading:
+def _domain_of_file(
+    file: UploadedFile | None, columns: Sequence[str], weight: str | None, marks: dict[str, str] | None
+) -> Reading:
     if file is None:
         raise InputError("DOMAIN_MISSING", "Choose a domain file, or another way to say which categories exist.")
-    return leaves_listed_in(file, columns or None, weight=weight)
+    return leaves_listed_in(file, columns or None, weight=weight, marks=marks or None)
 
 
-def _weight_and_unit(table: Table) -> tuple[str | None, str | None]:
-    """Ask how many records a row stands for, and whom it is about."""
+def _weight_and_unit(table: Table) -> tuple[str | None, dict[str, str] | None, str | None]:
+    """Ask how many records a row stands for and how that is written, and whom it is about."""
     left, right = st.columns(2)
     with left:
-        weight = _weight(table)
+        weight, marks = _weight(table)
     with right:
-        return weight, _unit(table)
+        return weight, marks, _unit(table)
 
 
-def _weight(table: Table) -> str | None:
-    return table.column(
+def _weight(table: Table) -> tuple[str | None, dict[str, str] | None]:
+    """Ask for the column of counts, and how they are written; None for what is not answered."""
+    column = table.column(
         "Counts", "weight", none=EACH_ROW,
         help="If a database has grouped the records already, choose the column that holds how many a row stands for.",
     )  # fmt: skip
+    return column, {} if column is None else marks_asked(table, column, "count_marks")
 
 
 def _unit(table: Table) -> str | None:

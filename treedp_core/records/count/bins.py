@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,16 +13,17 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.count import counting
 from treedp_core.records.count.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
+from treedp_core.records.count.left_out import LeftOut, without
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
 from treedp_core.records.edges import bin_edges, bin_finder, interval_labels, own_edges
 from treedp_core.records.read import text
 from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sources import ReadOptions
-from treedp_core.records.read.table_reader import Progress, open_table, refuse_no_rows
+from treedp_core.records.read.table_reader import Progress, TableReader, open_table, refuse_no_rows
 from treedp_core.records.read.text import Notice
 from treedp_core.records.read.units import UnitQuota, UnitReader, account_of, bound_of, quota_of, unit_notices
-from treedp_core.records.recipe import Recipe
+from treedp_core.records.recipe import Recipe, pairs_of
 from treedp_core.tree import Tree
 from treedp_core.words import whole
 
@@ -44,6 +45,8 @@ def count_bins(
     unit: str | None = None,
     contributions: int = 1,
     outside: str = "other",
+    marks: Mapping[str, str] | None = None,
+    left_out: Mapping[str, Collection[str]] | None = None,
     name: str | None = None,
     options: ReadOptions | None = None,
     progress: Progress | None = None,
@@ -59,7 +62,7 @@ def count_bins(
     origin : path, bytes, seekable binary file, pyarrow Table or pandas DataFrame
         The records.
     column : str
-        The numeric column; text is read as a plain decimal number, with a decimal comma between semicolons.
+        The numeric column; text is read as `marks` say, else as a plain decimal number.
     lower, upper : float, optional
         Public bounds of equal bins, lower < upper, in the unit of the column.
     n_bins : int, optional
@@ -76,14 +79,20 @@ def count_bins(
         What becomes of numbers outside the bounds, reported in any case: counted in a leaf "(other)" below the root
         or in the end bins, or the file is refused. A total that is public stays the number of all records, so a cell
         that is no number stands under "(other)" too.
+    marks : mapping from column to marks, optional
+        How the numbers of `column`, and of `weight`, are written where they are text: a key of
+        `treedp_core.records.recipe.MARKS`, such as ",." for 1.328,16. A cell that does not fit is no number. Without
+        them a column is refused that may be written in another way than with a decimal point.
+    left_out : mapping from column to labels, optional
+        As in `count_hierarchy`, by columns of labels.
     name, options, progress
         As in `count_hierarchy`.
 
     Raises
     ------
     InputError
-        ``BOUNDS``, ``TREE_SHAPE``, ``COLUMN_TYPE`` when no cell is a number, ``COLUMN_UNKNOWN``, ``COUNT_AS_LEVEL``
-        and the codes of `inspect` and of counts.
+        ``BOUNDS``, ``TREE_SHAPE``, ``COLUMN_TYPE`` when no cell is a number, ``COLUMN_UNKNOWN``,
+        ``COUNT_AS_LEVEL``, ``MARKS``, ``LEFT_OUT`` and the codes of `inspect` and of counts.
 
     Examples
     --------
@@ -93,7 +102,7 @@ def count_bins(
     >>> data.report.counted, data.report.other
     (5, 2)
     """
-    from treedp_core.records.read import amounts as amounts_of
+    from treedp_core.records.read.marks import checked
 
     places = _edges(lower, upper, n_bins, edges)
     factors = _factors(branching, places.size - 1)
@@ -104,20 +113,10 @@ def count_bins(
     if weight == column:
         raise InputError("COUNT_AS_LEVEL", f"Column {echo(column)} holds the counts, so it cannot be binned too.")
     quota = quota_of(None if unit is None else table.column(unit), contributions, weight, [column])
+    said = checked(marks, [column] if weight is None else [column, weight])
+    out = LeftOut(table, left_out, [column, weight])
     tally = _BinTally(places, clamp, weight is not None, quota)
-    reader = UnitReader(quota, table.first_row)
-    with table.reading(reader.columns, [column] if weight is None else [column, weight]) as batches:
-        for arrays, done in batches:
-            row = table.first_row + tally.rows
-            kept = None if quota is None else reader.kept(arrays[0], tally.rows)
-            amounts = None if weight is None else amounts_of.weights(arrays[-1], weight, row)
-            values = amounts_of.numbers(arrays[len(reader.columns)], column, row, has_commas=table.preview.has_commas)
-            tally.add(values, amounts, kept)
-            if progress is not None:
-                progress(done, table.total)
-    refuse_no_rows(tally.rows)
-    if tally.numbers == 0:
-        raise InputError("COLUMN_TYPE", f"Column {echo(column)} holds no numbers; choose a numeric column.")
+    _read(table, tally, column, weight, quota=quota, out=out, said=said, progress=progress)
     tree = Tree.from_branching_factors(factors)
     own = np.zeros(tree.n_nodes, dtype=np.int64)
     own[tree.level(tree.height)] = tally.counts()
@@ -129,10 +128,43 @@ def count_bins(
         tree, own, level_codes, words = with_other_leaf(tree, own, level_codes, words, n_outside)
     labels = labels_of(tree, level_codes, words, _level_names(column, factors))
     report = tally.report(column, table.first_row)
-    recipe = Recipe(weight or "", *bound_of(quota), numbers=True, cut=clamp, bounds=tuple(places[[0, -1]].tolist()))
-    report = replace(report, notices=(*table.notices, *report.notices), recipe=recipe)
+    bounds = tuple(places[[0, -1]].tolist())
+    recipe = Recipe(
+        weight or "", *bound_of(quota), numbers=True, cut=clamp, bounds=bounds,
+        marks=pairs_of(said), left_out=out.as_pairs,
+    )  # fmt: skip
+    told = (*table.notices, *out.notices(), *report.notices)
+    report = replace(report, notices=told, left_out=out.rows, recipe=recipe)
     data = Dataset(table.preview.name, tree, labels, tree.add_up(own), DomainSource.PUBLIC, report, table.digest())
     return _with_edges(data, places)
+
+
+def _read(
+    table: TableReader, tally: _BinTally, column: str, weight: str | None, *, quota: UnitQuota | None, out: LeftOut,
+    said: Mapping[str, str], progress: Progress | None,
+) -> None:  # fmt: skip
+    """Pass once over the numbers of a column."""
+    from treedp_core.records.read import amounts as amounts_of
+    from treedp_core.records.read.marks import Unsaid
+
+    written = said.get(column) or Unsaid(column, table.preview.kind)
+    reader = UnitReader(quota, table.first_row)
+    read = [*reader.columns, *out.beside(reader.columns)]
+    with table.reading(read, [column] if weight is None else [column, weight]) as batches:
+        for arrays, done in batches:
+            row = table.first_row + tally.rows
+            kept = out.kept(dict(zip(read, arrays, strict=False)), tally.rows)
+            amounts = None if weight is None else amounts_of.weights(arrays[-1], weight, row, said.get(weight), kept)
+            values = amounts_of.numbers(without(arrays[len(read)], kept), column, row, written)
+            kept = kept if quota is None else reader.kept(arrays[0], tally.rows, kept)
+            tally.add(values, amounts, kept)
+            if progress is not None:
+                progress(done, table.total)
+    refuse_no_rows(tally.rows)
+    if isinstance(written, Unsaid):
+        written.done()
+    if tally.numbers == 0:
+        raise InputError("COLUMN_TYPE", f"Column {echo(column)} holds no numbers; choose a numeric column.")
 
 
 def _with_edges(data: Dataset, edges: FloatArray) -> Dataset:
@@ -179,10 +211,11 @@ class _BinTally:
         self.first_missing: int | None = None
 
     def add(self, values: FloatArray, amounts: IntArray | None, of_quota: NDArray[np.bool_] | None = None) -> None:
-        """Count a batch of numbers, NaN standing for a cell without one; only rows within their unit's quota."""
+        """Count a batch of numbers, NaN standing for a cell without one; only rows that count."""
         self.rows += values.size
         if of_quota is not None:
             values = values[of_quota]
+            amounts = None if amounts is None else amounts[of_quota]
         if amounts is not None and amounts.size:
             self._largest = max(self._largest, int(amounts.max()))
         inside, absent = self._sorted_out(values, amounts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.count import counting, paths
 from treedp_core.records.count.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
+from treedp_core.records.count.left_out import LeftOut
 from treedp_core.records.count.tally import Tally, example_of, read_records, strangers_notice
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
 from treedp_core.records.domain import Domain, levels_checked
@@ -22,7 +23,8 @@ from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.read.table_reader import Progress, TableReader, open_table
 from treedp_core.records.read.units import account_of, bound_of, quota_of
-from treedp_core.records.recipe import Recipe
+from treedp_core.records.recipe import Recipe, pairs_of
+from treedp_core.records.totals import notices, suspected
 from treedp_core.tree import Tree
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ def count_hierarchy(
     contributions: int = 1,
     missing: str = "category",
     outside: str = "other",
+    marks: Mapping[str, str] | None = None,
+    left_out: Mapping[str, Collection[str]] | None = None,
     name: str | None = None,
     options: ReadOptions | None = None,
     progress: Progress | None = None,
@@ -75,6 +79,13 @@ def count_hierarchy(
         What becomes of records that a public domain has no place for, and of those left out: counted in a leaf
         "(other)" below the root, which the tree then always has; or the file is refused. Not counting them would tell
         of them wherever the total is public.
+    marks : mapping from column to marks, optional
+        How the counts of `weight` are written where they are text: a key of `treedp_core.records.recipe.MARKS`, such as
+        ",." for 1.500; else they are digits only.
+    left_out : mapping from column to labels, optional
+        Rows that are no records, such as totals: those with one of these labels in that column of the file, chosen or
+        not; "(blank)" stands for blank cells. They are reported, and taken to be nobody's: "replace one" protects a
+        record among those that are counted.
     name : str, optional
         Name to show.
     options : ReadOptions, optional
@@ -92,8 +103,8 @@ def count_hierarchy(
     InputError
         The codes of `inspect`, of labels, of counts and of rows; ``NO_LEVELS``, ``TOO_MANY_LEVELS``,
         ``LEVEL_REPEATED``, ``COUNT_AS_LEVEL``, ``COLUMN_UNKNOWN``, ``TOO_MANY_NODES``, ``TOTAL_TOO_LARGE``;
-        ``OUTSIDE_DOMAIN`` where records that fit no category are to be refused; ``DOMAIN_IS_DATA`` when the records
-        are given as their own public domain.
+        ``MARKS``, ``LEFT_OUT``; ``OUTSIDE_DOMAIN`` where records that fit no category are to be refused;
+        ``DOMAIN_IS_DATA`` when the records are given as their own public domain.
 
     Examples
     --------
@@ -104,22 +115,33 @@ def count_hierarchy(
     >>> data.counts.tolist(), data.report.other, data.labels.path(5)
     ([4, 2, 1, 1, 1, 1, 0, 1], 1, ('North', 'Ulm'))
     """
+    from treedp_core.records.read.marks import checked
+
     table = open_table(origin, name, options)
     weight = None if weight is None else table.column(weight)
     chosen = _checked_choice(table, columns, weight, domain)
+    said = checked(marks, () if weight is None else (weight,))
+    out = LeftOut(table, left_out, [weight])
     quota = quota_of(None if unit is None else table.column(unit), contributions, weight, chosen)
     checks.one_of("missing", missing, MISSING_RULES)
     checks.one_of("outside", outside, OUTSIDE_RULES)
     digest = table.digest()
     domain.refuse_own_records(digest)
-    tally = read_records(table, chosen, weight, domain, missing, progress, quota=quota)
+    tally = read_records(
+        table, chosen, weight, domain, missing, progress, quota=quota, out=out, marks=said.get(weight or "")
+    )
     if domain.source is DomainSource.FROM_DATA:
         counted = _on_paths_of_the_data(table.preview.name, tally, missing)
     else:
         counted = _on_public_tree(table.preview.name, tally, domain, missing, outside)
-    recipe = Recipe(weight or "", *bound_of(quota), blanks_out=missing == "other")
-    report = replace(counted.report, notices=(*table.notices, *counted.report.notices), recipe=recipe)
-    return replace(counted, report=report, source_digest=digest)
+    recipe = Recipe(
+        weight or "", *bound_of(quota), blanks_out=missing == "other", marks=pairs_of(said), left_out=out.as_pairs
+    )
+    report = replace(counted.report, left_out=out.rows, recipe=recipe)
+    found = replace(counted, report=report, source_digest=digest)
+    totals = suspected(found, [(one.name, label) for one in tally.columns for label in one.unlisted_totals])
+    told = (*table.notices, *report.notices, *notices(totals))
+    return replace(found, report=replace(report, notices=told, totals=totals))
 
 
 def _checked_choice(table: TableReader, columns: Sequence[str], weight: str | None, domain: Domain) -> list[str]:

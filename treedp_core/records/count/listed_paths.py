@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -27,6 +27,7 @@ def domain_of_paths(
     name: str | None = None,
     options: ReadOptions | None = None,
     weight: str | None = None,
+    marks: Mapping[str, str] | None = None,
     records_are_public: bool = False,
 ) -> Domain:
     r"""Return the public domain whose leaves are the listed paths.
@@ -42,6 +43,8 @@ def domain_of_paths(
     weight : str, optional
         The column of counts of the private records. Where this file has it too, the counts in it are remembered, so
         that the private records are known again if they are given as their own domain.
+    marks : mapping from column to marks, optional
+        How these counts are written, as in `count_bins`.
     records_are_public : bool
         Whether the records of this very file may serve as the domain of themselves: a sample, a historic table.
 
@@ -57,6 +60,7 @@ def domain_of_paths(
     [2, 2, 0, 0, 0]
     """
     from treedp_core.records.read import amounts as amounts_of
+    from treedp_core.records.read.marks import checked
 
     table = open_table(origin, name, options)
     chosen = [table.column(column) for column in columns or table.preview.columns]
@@ -64,11 +68,12 @@ def domain_of_paths(
     beside = [c for c in table.preview.columns if weight is not None and c == text.normalise(weight)]
     label_columns = [LabelColumn(column, None, table.first_row) for column in chosen]
     counter = counting.PathCounter([1] * len(chosen), bool(beside))
+    said = checked({one: marks[one] for one in beside if marks and one in marks}, beside).get("".join(beside))
     rows = 0
     with table.reading(chosen, beside) as batches:
         for arrays, _ in batches:
             codes = [column.codes(array, rows) for column, array in zip(label_columns, arrays, strict=False)]
-            amounts = amounts_of.weights(arrays[-1], beside[0], table.first_row + rows) if beside else None
+            amounts = amounts_of.weights(arrays[-1], beside[0], table.first_row + rows, said) if beside else None
             counter.add(codes, [column.size for column in label_columns], amounts)
             rows += len(arrays[0])
     refuse_no_rows(rows)

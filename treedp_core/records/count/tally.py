@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from treedp_core.checks import echo
 from treedp_core.records.count import counting, paths
+from treedp_core.records.count.left_out import LeftOut, without
 from treedp_core.records.dataset import DomainSource
 from treedp_core.records.domain import Domain
 from treedp_core.records.read import text
@@ -52,6 +53,8 @@ def read_records(
     progress: Progress | None,
     *,
     quota: UnitQuota | None = None,
+    out: LeftOut,
+    marks: str | None = None,
 ) -> Tally:
     """Pass once over the records; memory grows with distinct labels and paths only."""
     from treedp_core.records.read import amounts as amounts_of
@@ -67,14 +70,21 @@ def read_records(
     counter = counting.PathCounter([max(1, column.size) for column in columns], weight is not None)
     tally = Tally(columns, counter, quota=quota)
     reader = UnitReader(quota, table.first_row)
-    with table.reading([*chosen, *reader.columns], [] if weight is None else [weight]) as batches:
+    read = [*chosen, *reader.columns]
+    read += out.beside(read)
+    with table.reading(read, [] if weight is None else [weight]) as batches:
         for arrays, done in batches:
-            codes = [column.codes(array, tally.rows) for column, array in zip(columns, arrays, strict=False)]
-            amounts = None if weight is None else amounts_of.weights(arrays[-1], weight, table.first_row + tally.rows)
+            row = table.first_row + tally.rows
+            kept = out.kept(dict(zip(read, arrays, strict=False)), tally.rows)
+            labels = [without(array, kept) for array in arrays[: len(chosen)]]
+            codes = [column.codes(array, tally.rows) for column, array in zip(columns, labels, strict=True)]
+            amounts = None if weight is None else amounts_of.weights(arrays[-1], weight, row, marks, kept)
             if quota is not None:
-                kept = reader.kept(arrays[len(chosen)], tally.rows)
+                kept = reader.kept(arrays[len(chosen)], tally.rows, kept)
+            if kept is not None:
                 codes = [column_codes[kept] for column_codes in codes]
-            elif amounts is not None and amounts.size:
+                amounts = None if amounts is None else amounts[kept]
+            if quota is None and amounts is not None and amounts.size:
                 tally.largest = max(tally.largest, int(amounts.max()))
             tally.rows += len(arrays[0])
             codes, amounts = _without_strangers(tally, codes, amounts)
@@ -84,7 +94,7 @@ def read_records(
     refuse_no_rows(tally.rows)
     for column in columns:
         tally.notices += _column_notices(column)
-    tally.notices += unit_notices(quota, tally.largest)
+    tally.notices += [*out.notices(), *unit_notices(quota, tally.largest)]
     return tally
 
 

@@ -14,47 +14,59 @@ from numpy.typing import NDArray
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.arrays import indices_of, is_text, plain_numpy, text_lengths
+from treedp_core.records.read.marks import PLAIN, Place, Unsaid, pattern, with_points
 from treedp_core.words import whole
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
-Place = Callable[[int], int]
 
 MAXNUMBER_BYTES: Final = 64
 
 NUMBER: Final = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?\s*$"
 
 
-def weights(array: pa.Array, name: str, row: int) -> IntArray:
-    """Return the counts of a batch, (n,) int64; text must match ``[0-9]{1,16}``; `row` is the first row's shown number.
+def weights(
+    array: pa.Array, name: str, row: int, marks: str | None = None, kept: NDArray[np.bool_] | None = None
+) -> IntArray:
+    """Return the counts of a batch, (n,) int64, 0 where it is not `kept`; `row` is the first row's shown number.
+
+    Text must match ``[0-9]{1,16}`` unless the marks of the column were said, a key of `MARKS`.
 
     Raises
     ------
     InputError
         ``COUNT_MISSING``, ``COUNT_NEGATIVE``, ``COUNT_NOT_INTEGER``, ``COUNT_TOO_LARGE``, ``COLUMN_TYPE``.
     """
-    values, cells, where = _distinct(array, name, row, _refuse_count)
-    whole = _whole(values, name, where)
+    if kept is not None:
+        rows, found = np.flatnonzero(kept), np.zeros(kept.size, dtype=np.int64)
+        found[kept] = _counts(array.filter(pa.array(kept)), name, lambda at: row + int(rows[at]), marks)
+        return found
+    return _counts(array, name, lambda at: row + at, marks)
+
+
+def _counts(array: pa.Array, name: str, place: Place, marks: str | None) -> IntArray:
+    values, cells, where = _distinct(array, name, place, _refuse_count)
+    whole = _whole(values if marks is None else _without_marks(values, marks), name, where)
     return whole if cells is None else whole[cells]
 
 
-def numbers(array: pa.Array, name: str, row: int, *, has_commas: bool = False) -> FloatArray:
-    """Return a batch, (n,) float64; NaN where a cell is blank or no number; text is read as a decimal number.
+def numbers(array: pa.Array, name: str, row: int, marks: str | Unsaid) -> FloatArray:
+    """Return a batch, (n,) float64; NaN where a cell is blank or no number with these marks, a key of `MARKS`.
 
-    `row` is the first row's shown number; `has_commas` says that a decimal comma may stand for the point.
+    `row` is the first row's shown number. Where no marks were said, `Unsaid` looks at what is read with a point.
 
     Raises
     ------
     InputError
-        ``COLUMN_TYPE``, ``NUMBER_TOO_LONG``.
+        ``COLUMN_TYPE``, ``NUMBER_TOO_LONG``, ``MARKS``.
     """
-    values, cells, _ = _distinct(array, name, row, _refuse_number)
-    real = _real(with_points(values) if has_commas else values, name)
+    values, cells, where = _distinct(array, name, lambda at: row + at, _refuse_number)
+    real = _real(values, name, marks, cells, where)
     return real if cells is None else real[cells]
 
 
 def _distinct(
-    array: pa.Array, name: str, row: int, refuse: Callable[[str, int, str], None]
+    array: pa.Array, name: str, place: Place, refuse: Callable[[str, int, str], None]
 ) -> tuple[pa.Array, NDArray[np.int64] | None, Place]:
     """Return plain values, which of them each cell holds (None: each its own), and the row a value stands in first.
 
@@ -62,8 +74,8 @@ def _distinct(
     hundred bytes can repeat one entry of a megabyte.
     """
     if not pa.types.is_dictionary(array.type):
-        _refuse_long(array, lambda at, written: refuse(name, row + at, written))
-        return _known_text(array), None, lambda at: row + at
+        _refuse_long(array, lambda at, written: refuse(name, place(at), written))
+        return _known_text(array), None, place
     indices = indices_of(array)
     used = np.zeros(len(array.dictionary) + 1, dtype=np.bool_)
     used[indices] = True
@@ -71,7 +83,7 @@ def _distinct(
     cells = (np.cumsum(used) - 1)[indices]
 
     def where(at: int) -> int:
-        return row + int(np.argmax(cells == at))
+        return place(int(np.argmax(cells == at)))
 
     missing = entries == len(array.dictionary)
     held = array.dictionary.filter(pa.array(used[:-1]))
@@ -138,18 +150,25 @@ def _whole(array: pa.Array, name: str, where: Place) -> IntArray:
     return values
 
 
-def with_points(array: pa.Array) -> pa.Array:
-    """Return text with a point in place of a comma that is its only mark; other values as they are."""
-    return pc.replace_substring_regex(array, "^([^,.]*),([^,.]*)$", r"\1.\2") if is_text(array.type) else array
+def _without_marks(values: pa.Array, marks: str) -> pa.Array:
+    """Return text that is a whole number with these marks as digits only; other values as they are."""
+    if not is_text(values.type):
+        return values
+    fits = pc.match_substring_regex(values, pattern(marks)).fill_null(False)
+    bare = pc.replace_substring_regex(with_points(pc.utf8_trim_whitespace(values), marks), r"\.0*$", "")
+    return pc.if_else(pc.and_(fits, pc.match_substring_regex(bare, "^[0-9]+$")), bare, values)
 
 
-def _real(array: pa.Array, name: str) -> FloatArray:
+def _real(array: pa.Array, name: str, marks: str | Unsaid, cells: NDArray[np.int64] | None, where: Place) -> FloatArray:
     """Return plain values as numbers."""
     if pa.types.is_null(array.type):
         return np.full(len(array), np.nan)
     if is_text(array.type):
-        plain = pc.match_substring_regex(array, NUMBER)
-        cleaned = pc.utf8_trim_whitespace(pc.if_else(plain.fill_null(False), array, None))
+        said = marks if isinstance(marks, str) else PLAIN
+        plain = pc.match_substring_regex(array, NUMBER if said == PLAIN else pattern(said)).fill_null(False)
+        if isinstance(marks, Unsaid):
+            marks.look(array, plain, cells, where)
+        cleaned = pc.utf8_trim_whitespace(with_points(pc.if_else(plain, array, None), said))
         cleaned = pc.replace_substring_regex(cleaned, r"^\+", "")
         array = _infinities(array, cleaned.cast(pa.float64()))
     elif not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
@@ -185,5 +204,6 @@ def _refuse_count(name: str, row: int, written: str) -> None:
             "COUNT_TOO_LARGE",
             f"{cell}: the count {echo(written)} is too large; at most {whole(checks.MAX_COUNT)} is accepted.",
         )
-    hint = " (remove thousands separators)" if re.fullmatch(r"[0-9]{1,3}([,.' ][0-9]{3})+", written, re.ASCII) else ""
+    is_marked = re.fullmatch(r"[0-9]{1,3}([,.' ][0-9]{3})+", written, re.ASCII)
+    hint = " unless the option marks says which marks they have" if is_marked else ""
     raise InputError("COUNT_NOT_INTEGER", f"{cell}: {echo(written)} is not a count; {rule}{hint}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,10 @@ from treedp_core.checks import InputError, echo
 from treedp_core.records.arrays import indices_of, is_text, text_lengths
 from treedp_core.records.read import text
 from treedp_core.records.read.short_texts import ShortTexts
+from treedp_core.records.read.total_words import reads_as_total
 from treedp_core.words import whole
+
+_FEW: Final = 10
 
 
 class LabelColumn:
@@ -38,6 +41,7 @@ class LabelColumn:
         self.blank = self.unknown = -1
         self.renormalised = 0
         self.first_unknown: tuple[str, int] | None = None
+        self.unlisted_totals: dict[str, None] = {}
         self._first_row = first_row
         self._codes = {label: code for code, label in enumerate(self.labels)}
         self._last: tuple[Any, bool, NDArray[np.int32]] | None = None
@@ -135,6 +139,8 @@ class LabelColumn:
         if known is None:
             if self.is_listed:
                 self.first_unknown = self.first_unknown or (label, where())
+                if len(self.unlisted_totals) < _FEW and reads_as_total(label):
+                    self.unlisted_totals[label] = None
                 return self.unknown
             known = len(self.labels)
             self.labels.append(label)

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treedp_core.records.arrays import indices_of, is_text, plain_numpy
-from treedp_core.records.read.amounts import NUMBER, with_points
 from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.held import HeldColumns
+from treedp_core.records.read.marks import is_number
 from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sniff import Preview
 from treedp_core.records.read.sources import ReadOptions
@@ -119,7 +119,7 @@ class _Gathered:
             seen.name, pa.table([columns[name] for name in names], names=list(names)), preview, table.first_row,
             table.digest(), tuple(name for name in seen.columns if name not in columns),
             {name: _distinct(columns[name]) for name in names},
-            tuple(name for name in names if _is_numeric(columns[name], seen.has_commas)),
+            tuple(name for name in names if _is_numeric(columns[name])),
         )  # fmt: skip
 
     def _fit(self) -> None:
@@ -164,15 +164,14 @@ def _distinct(column: pa.Array) -> int:
     return len(column.dictionary) if _has_codes(column) else int(pc.count_distinct(column).as_py())
 
 
-def _is_numeric(column: pa.Array, has_commas: bool) -> bool:
-    """Whether more of the cells that are not blank hold a number than do not."""
+def _is_numeric(column: pa.Array) -> bool:
+    """Whether more of the cells that are not blank hold a number, with any marks, than do not."""
     coded = _has_codes(column)
     values = column.dictionary if coded else column
     if not is_text(values.type):
         return bool(pa.types.is_integer(values.type) or pa.types.is_floating(values.type))
     text = values.cast(pa.large_string())
-    text = with_points(text) if has_commas else text
-    plain, blank = pc.match_substring_regex(text, NUMBER), pc.match_substring_regex(text, r"^\s*$")
+    plain, blank = is_number(text), pc.match_substring_regex(text, r"^\s*$")
     often = np.bincount(indices_of(column), minlength=len(values) + 1)[:-1] if coded else np.ones(len(values))
     numbers = often[plain_numpy(plain.fill_null(False))].sum()
     others = often[~plain_numpy(pc.or_(plain, blank).fill_null(True))].sum()

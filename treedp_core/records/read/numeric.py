@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -95,8 +96,8 @@ class NumberLook:
 
 @in_words
 def look_at_numbers(
-    origin: Origin, column: str, *, name: str | None = None, options: ReadOptions | None = None,
-    progress: Progress | None = None,
+    origin: Origin, column: str, *, marks: Mapping[str, str] | None = None, name: str | None = None,
+    options: ReadOptions | None = None, progress: Progress | None = None,
 ) -> NumberLook:  # fmt: skip
     """Return how the numbers of a column are spread, from its first 2,000,000 rows.
 
@@ -104,24 +105,26 @@ def look_at_numbers(
 
     Parameters
     ----------
-    origin, name, options, progress
-        As in `count_bins`.
+    origin, marks, name, options, progress
+        As in `count_bins`, but that a column of which no marks were said is read with a decimal point.
 
     Raises
     ------
     InputError
-        ``COLUMN_TYPE``, ``COLUMN_UNKNOWN``, ``NUMBER_TOO_LONG`` and the codes of `inspect`.
+        ``COLUMN_TYPE``, ``COLUMN_UNKNOWN``, ``NUMBER_TOO_LONG``, ``MARKS`` and the codes of `inspect`.
     """
     from treedp_core.records.read import amounts
+    from treedp_core.records.read.marks import PLAIN, checked
 
     table = open_table(origin, name, options)
     column = table.column(column)
+    said = checked(marks, [column]).get(column, PLAIN)
     values, counts = np.empty(0), np.empty(0, dtype=np.int64)
     rows = blank = 0
     is_whole = True
     with table.reading([], [column]) as batches:
         for arrays, done in batches:
-            read = amounts.numbers(arrays[0], column, table.first_row + rows, has_commas=table.preview.has_commas)
+            read = amounts.numbers(arrays[0], column, table.first_row + rows, said)
             rows, absent = rows + read.size, np.isnan(read)
             blank += int(np.count_nonzero(absent))
             new, often = np.unique(_cut(read[~absent]), return_counts=True)

@@ -59,11 +59,6 @@ class Preview:
     notices: tuple[text.Notice, ...] = ()
     uses: tuple[str, ...] = ()
 
-    @property
-    def has_commas(self) -> bool:
-        """Whether numbers may have a decimal comma: where semicolons stand between the cells."""
-        return self.delimiter == ";"
-
 
 def preview_csv(source: FileSource, options: ReadOptions) -> Preview:
     """Return the preview of a text file, or refuse what is no table."""

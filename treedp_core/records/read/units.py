@@ -125,12 +125,22 @@ class UnitReader:
         self._quota, self._first_row = quota, first_row
         self.columns = [] if quota is None else [quota.name]
 
-    def kept(self, array: pa.Array, row: int) -> NDArray[np.bool_]:
-        """Return which rows (n,) of a batch whose first record is `row` (0-based) are within their unit's first m."""
+    def kept(self, array: pa.Array, row: int, among: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+        """Return which rows (n,) of a batch whose first record is `row` (0-based) are within their unit's first m.
+
+        Rows that are not `among` the records (n,) are none of any unit's.
+        """
+        import pyarrow as pa
+
         from treedp_core.records.read.columns import LabelColumn
 
         assert self._quota is not None
-        return self._quota.kept(LabelColumn(self._quota.name, None, self._first_row).encoded(array, row))
+        encoded = LabelColumn(self._quota.name, None, self._first_row).encoded(array, row)
+        if among is None:
+            return self._quota.kept(encoded)
+        found = among.copy()
+        found[among] = self._quota.kept(encoded.filter(pa.array(among)))
+        return found
 
 
 def quota_of(unit: str | None, contributions: int, weight: str | None, taken: Sequence[str]) -> UnitQuota | None:

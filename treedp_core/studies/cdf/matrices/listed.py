@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -25,6 +25,7 @@ def ranges_of_table(
     origin: Origin,
     n_bins: int,
     *,
+    marks: Mapping[str, str] | None = None,
     name: str | None = None,
     options: ReadOptions | None = None,
     progress: Progress | None = None,
@@ -37,6 +38,8 @@ def ranges_of_table(
         A column weight says what the records of a range count, as in "2*7-9"; without it, 1.
     n_bins : int
         K, at least 2.
+    marks : mapping from column to marks, optional
+        See `treedp_core.records.count_bins`.
     name, options
         See `treedp_core.records.inspect`.
     progress : callable, optional
@@ -46,7 +49,7 @@ def ranges_of_table(
     ------
     InputError
         ``RANGE_BOUNDS`` for what is no range of these bins, one that stands there twice, or more than 1000;
-        ``COLUMN_UNKNOWN`` without these columns, ``NO_ROWS``, and the codes of `treedp_core.records.inspect`.
+        ``COLUMN_UNKNOWN`` without these columns, ``NO_ROWS``, ``MARKS``, and the codes of `inspect`.
 
     Examples
     --------
@@ -56,21 +59,28 @@ def ranges_of_table(
     (((7, 9, 2.0),), (1, 3))
     """
     from treedp_core.records.read.amounts import numbers
+    from treedp_core.records.read.marks import Unsaid, checked
 
     table = open_table(origin, name, options)
-    read = partial(numbers, has_commas=table.preview.has_commas)
     columns = [table.column(one) for one in ENDS if one != WEIGHT or one in table.preview.columns]
+    said = checked(marks, columns)
+    ways = [said.get(one) or Unsaid(one, table.preview.kind) for one in columns]
     found: list[tuple[int, int] | Terms] = []
     with table.reading([], columns) as batches:
         for arrays, done in batches:
             row = table.first_row + len(found)
             if len(found) + len(arrays[0]) > MAX_RANGES:
                 raise InputError("RANGE_BOUNDS", _ROWS)
-            cells = np.stack([read(array, of, row) for array, of in zip(arrays, columns, strict=True)], axis=1)
+            cells = np.stack(
+                [numbers(array, of, row, way) for array, of, way in zip(arrays, columns, ways, strict=True)], axis=1
+            )
             found.extend(_range(one, row + i) for i, one in enumerate(cells))
             if progress is not None:
                 progress(done, table.total)
     refuse_no_rows(len(found))
+    for way in ways:
+        if isinstance(way, Unsaid):
+            way.done()
     return Wanted(n_bins, OWN, tuple(found)).ranges
 
 

@@ -1,0 +1,46 @@
+"""How the numbers of a column are written: proposed from its cells, shown in one line, fixed by one press."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from pages.ui.candidate import Table
+from pages.ui.result import show_state
+from pages.ui.text import lit, small_print
+from treedp_core.records.read.marks import MarksLook, look_at_marks, reading
+from treedp_core.records.recipe import MARKS
+from treedp_core.words import lower_first
+
+COMMON: Final = (".", ",", ".,", ",.")
+
+
+def marks_asked(table: Table, column: str, what: str = "marks") -> dict[str, str] | None:
+    """Ask how a column's numbers are written, where its cells show marks; None while that is not answered."""
+    found = table.looked(what, look_at_marks, column)
+    if not found.is_ready:
+        show_state(found, "Looking at the column")
+        return None
+    look = found.here()
+    before = table.before.get("marks", {}).get(column)
+    if not look.examples:
+        return {} if before is None else {column: before}
+    offered = list(dict.fromkeys((*look.proposed, *([before] if before else []), *COMMON)))
+    first = before or (None if look.is_open else look.proposed[0])
+    chosen = st.segmented_control(
+        f"Numbers of {lit(column, 40)} are written with", offered, key=table.key(what, column), default=first,
+        format_func=lambda marks: _told(look, marks),
+        help="Read off the first rows (NOT PRIVATE), then fixed: a cell that does not fit is no number, whatever the "
+        "others are.",
+    )  # fmt: skip
+    if chosen is None:
+        small_print("Its cells can be read in more than one way: say which it is.")
+        return None
+    cells = ", ".join(f"{lit(cell, 24)} is read as {reading(cell, chosen)}" for cell in look.examples)
+    small_print(f"{cells}: {MARKS[chosen]}. NOT PRIVATE.")
+    return {column: chosen}
+
+
+def _told(look: MarksLook, marks: str) -> str:
+    return f"{lower_first(MARKS[marks])} ({look.examples[0]} = {reading(look.examples[0], marks)})"

@@ -312,7 +312,7 @@ TUMULT: Final = Template('''\
 
 Usage: python release.py PREPARED.csv RELEASED.csv
 PREPARED.csv: the records as treedp prepare writes them for this plan, or the page Release plan. NOT PRIVATE.
-Needs: pip install tmlt.analytics (and Java, for Spark). Tried with version 0.21; TreeDP's own tests do not run it.
+Needs: pip install tmlt.analytics (and Java, for Spark). Tried with version 0.21; TreeDP's tests run it on stand-ins.
 """
 
 # $protects

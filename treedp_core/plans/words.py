@@ -229,7 +229,7 @@ def domain(plan: Stated) -> str:
         if one.bins.columns:
             where = ", leaves in a row that the plan's JSON lists"
         return f"public: {plural(one.bins.n - one.bins.has_other, 'bin')}{where}{others}"
-    listed = "listed in the plan's JSON" if one.is_listed else "too long to be listed: a file"
+    listed = "listed in the plan's JSON" if one.is_listed else "too long to be listed"
     return f"public, {listed}" + (f", SHA-256 {one.digest[:16]}…" if one.digest else "")
 
 

@@ -39,7 +39,7 @@ ACCOUNTING: Final = accounted("plan_accounting")
 LIBRARY: Final = choice(
     "plan_library", LIBRARIES[0].name, {one.name: one for one in LIBRARIES}, label="Library",
     help="OpenDP: this project's tests run its programs and compare noise and loss with the plan. Tumult Analytics: "
-    "its programs were tried with version 0.21; the tests do not run them.",
+    "its programs were tried with version 0.21; the tests run them on stand-ins that add no noise.",
 )  # fmt: skip
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (

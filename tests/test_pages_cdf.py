@@ -173,7 +173,7 @@ def test_the_answer_says_how_far_all_cumulative_counts_are_off(
     found = margins(said)
     assert found[:2] == pytest.approx([yours, binary], rel=0.04)
     assert "All 128 cumulative counts" in said and "a binary tree needs ±" in said
-    assert of_range is None or found[2] == pytest.approx(1.96 * of_range, abs=1.0)
+    assert of_range is None or found[2] == pytest.approx(math.log(20) / math.sqrt(2) * of_range + 1, abs=1.0)
     drawn = {t["name"]: max(t["y"]) for t in figure(app, "cdf_release")["data"] if t.get("yaxis") != "y2"}
     mine = next(iter(drawn))
     assert mine.startswith("yours") and drawn["binary tree ± 87"] == max(drawn.values())

@@ -211,7 +211,11 @@ def exact(x: float) -> str:
 
     >>> exact(-73.98765), exact(1234567.5).replace(THIN, " "), exact(65.0), exact(0.0001), exact(-1e-7), exact(1e20)
     ('−73.98765', '1 234 567.5', '65', '0.0001', '−1e-7', '1e20')
+    >>> exact(math.nan)
+    '–'
     """
+    if math.isnan(x):
+        return "–"
     sign, number = "−" if x < 0 else "", Decimal(repr(abs(float(x)))).normalize()
     if number and not -7 < number.adjusted() < 15:
         return sign + _written(number)

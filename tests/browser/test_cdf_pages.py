@@ -57,6 +57,16 @@ def test_the_paper_experiment_runs_and_shows_the_better_pipeline(page: Any, serv
     assert page.locator(".st-key-cdf_gains .main-svg").count() > 0
 
 
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one", "replace_unknown"])
+def test_the_median_is_seen_without_scrolling(page: Any, server: LiveServer, relation: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 720})
+    opened(page, server, f"cdf?nbr={relation}", ".st-key-cdf_release .main-svg")
+    said = page.get_by_text(re.compile(r"Median \d+ \(\d+ to \d+\)\. All 128")).first
+    said.wait_for()
+    box = said.bounding_box()
+    assert box["y"] > 0 and box["y"] + box["height"] < 720
+
+
 def test_the_range_slider_moves_the_count(page: Any, server: LiveServer) -> None:
     opened(page, server, "cdf", ".st-key-cdf_release .main-svg")
     page.get_by_text("From 18 to 65:").wait_for()

@@ -65,8 +65,12 @@ def label(plan: Stated) -> str:
 
 def _released(plan: Stated) -> str:
     if plan.matrix is not None:
-        bins = plural(plan.levels[0].leaves, "bin")
-        return f"Cumulative counts of {bins} will be released by weighted sums of all bins: {matrix(plan.matrix)}."
+        others = plan.domain.bins is not None and plan.domain.bins.has_other
+        bins = plural(plan.levels[0].leaves - others, "bin")
+        beside = " and the number of all other records" if others else ""
+        return (
+            f"Cumulative counts of {bins}{beside} will be released by weighted sums of all bins: {matrix(plan.matrix)}."
+        )
     names = ", ".join(_named(one.name) for one in plan.levels[1:]) or _named(plan.levels[0].name)
     leaves = plural(plan.levels[0].leaves, "leaf", "leaves")
     joined = "of" if plan.released == TABLE else "on"

@@ -69,9 +69,9 @@ def _when(data: Bins, mine: Draw) -> None:
         formats={"ε": setting_text, "N × ε": short, "buckets": short},
         width="content",
         caption=f"Errors over those without a partition: below 1 it pays. Root mean squared, of {TRIALS} releases each "
-        "way at the same ε, ± 95 %; consistent counts where N is public, without: the same kind of tree above "
-        "all bins. AHP (Zhang et al., 2014) is a named baseline, and counts bins together that are alike wherever they "
-        "are. NOT PRIVATE: simulated on the counts in use, so choose by it on a sample or an earlier year, not on the "
+        "way at the same ε, ± 95 %, both made consistent; without: the same kind of tree above all bins. AHP (Zhang "
+        "et al., 2014) is a named baseline, and counts bins together that are alike wherever they are. NOT PRIVATE: "
+        "simulated on the counts in use, so choose by it on a sample or an earlier year, not on the "
         f"data to be released. {_rule(settings)}",
         simulated=True,
     )

@@ -26,6 +26,7 @@ from pages.views.cdf.words import (
     others_answer,
     partition_answer,
     range_answer,
+    range_in_words,
     rests_on,
     what,
 )
@@ -75,6 +76,11 @@ class _Shown(NamedTuple):
     def ends(self) -> tuple[float, float]:
         """The range, in the column's unit."""
         return self.data.ends(self.start, self.stop)
+
+    @property
+    def said(self) -> str:
+        """The range in words."""
+        return range_in_words(self.data, self.start, self.stop)
 
 
 def show() -> Told:
@@ -228,7 +234,7 @@ def _figure(shown: _Shown) -> None:
         call(band_figure, _lines(shown), shown.widths, x_title=data.unit, chosen=shown.ends),
         key="cdf_release",
         alt=answer,
-        answer=f"{answer} {range_answer(shown.ends, count, reach)}{others_answer(data, mine)}",
+        answer=f"{answer} {range_answer(shown.said, count, reach)}{others_answer(data, mine)}",
         caption=f"Below: {_below(shown)}. The other trees have the same mechanism, budget and least squares.\n\n"
         f"Above: NOT PRIVATE: one simulated release beside the exact counts. {what(mine.plan.settings)}; "
         f"{bins_in_words(data)}, {whole(data.total)} records, seed {mine.seed}. The band is tightened by what is "
@@ -284,8 +290,7 @@ def _errors(shown: _Shown) -> None:
 def _range(shown: _Shown) -> None:
     """Show the count of the range by each mechanism."""
     data, mine, start, stop = shown.data, shown.mine, shown.start, shown.stop
-    low, high = shown.ends
-    st.header(f"Records from {exact(low)} to {exact(high)}", anchor=False)
+    st.header(f"Records from {shown.said}", anchor=False)
     compare = s.COMPARE.draw() if data.n_bins > MANY_BINS else True
     ran = call(range_table, again(data), shown.drawn, start, stop, compare=compare)
     key = (mine.plan.settings, mine.fit, mine.seed, start, stop, compare)

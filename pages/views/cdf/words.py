@@ -121,14 +121,19 @@ def partition_answer(plan: DividedPlan, widest: float, off: float, alone: float)
     )
 
 
-def range_answer(ends: tuple[float, float], count: float, reach: float) -> str:
+def range_in_words(data: Bins, start: int, stop: int) -> str:
+    """Return where a range of bins begins and ends, in the column's unit; its first and last category by name."""
+    ends = data.ends(start, stop) if data.numeric else (data.category(start), data.category(stop - 1))
+    return " to ".join(_named(end) for end in ends)
+
+
+def range_answer(about: str, count: float, reach: float) -> str:
     """Return the released count of a range, and how far off it is at most, nineteen times in twenty.
 
-    >>> range_answer((18.0, 65.0), 7312.4, 22.9)
+    >>> range_answer("18 to 65", 7312.4, 22.9)
     'From 18 to 65: 7\u202f312 ± 23 records.'
     """
-    low, high = map(exact, ends)
-    return f"From {low} to {high}: {whole(round(count))} ± {margin(reach)} records."
+    return f"From {about}: {whole(round(count))} ± {margin(reach)} records."
 
 
 def error_answer(pipelines: Sequence[str], errors: Sequence[float], epsilon: float) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from oracles_pages import dataset
+from pages.views.cdf.words import band_answer
 from treedp_core.checks import InputError
 from treedp_core.records import count_bins
 from treedp_core.studies.branching import best_shape
@@ -19,8 +21,10 @@ from treedp_core.studies.cdf.compare import draw
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.gains import experiment_table
 from treedp_core.studies.cdf.pipelines import above_bound, distance_table, has_bound
+from treedp_core.studies.cdf.widths import EQUAL, YOURS, half_widths
 from treedp_core.tree import Tree
 from treedp_core.watch import Cancelled, Watch
+from treedp_core.words import margin
 
 NUMBERS = [0.5, 1.5, 1.5, 3.0, 7.99, 8.0, 2.2]
 
@@ -133,3 +137,20 @@ def test_the_experiment_repeats_the_paper_and_a_mutant_does_not() -> None:
 def test_a_search_for_the_bound_stops_when_told() -> None:
     with pytest.raises(Cancelled):
         distance_table(300, best_shape(300, Criterion("gaussian")), Watch(cancelled=lambda: True))
+
+
+@pytest.mark.parametrize("allocation", ["uniform", "optimal", "cube_root"])
+def test_a_split_is_shown_beside_equal_budgets(allocation: str) -> None:
+    """The same tree, noise and total: what differs is the split; the best one is better where it is worst."""
+    factors = (4, 64)
+    settings = CdfSettings(256, factors, "laplace", 1.0, allocation=allocation, least_squares=False)
+    mine = draw(plan_cdf(settings), np.ones(256, dtype=np.int64), "squared", 1)
+    found = {one.name: one for one in half_widths(mine)}
+    assert (EQUAL in found) is (allocation != "uniform")
+    if allocation == "uniform":
+        return
+    equal = plan_cdf(replace(settings, allocation="uniform"))
+    np.testing.assert_allclose(found[EQUAL].half / found[EQUAL].largest, np.sqrt(equal.variance / equal.variance.max()))
+    if allocation == "optimal":
+        assert found[YOURS].largest < found[EQUAL].largest
+        assert f"tree with equal budgets needs ± {margin(found[EQUAL].largest)}" in band_answer([*found.values()], 256)

@@ -19,21 +19,23 @@ from scipy.stats import norm
 from browsing import ROOT
 from treedp_core import lesson
 from treedp_core.checks import InputError
-from treedp_core.experiment import Experiment, prepare
+from treedp_core.experiment import Experiment, Pipeline, prepare
 from treedp_core.noise import DiscreteLaplace, Laplace
 from treedp_core.postprocess import least_squares
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.risk import risk_of_levels
-from treedp_core.studies.branching import best_branching
+from treedp_core.studies.branching import best_branching, best_shape
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.error.simple import total_squared_error
+from treedp_core.studies.cdf.release import CdfPlan
 from treedp_core.studies.lesson import (
     CARD,
     DRAGS,
     EXERCISES,
     STEPS,
     Question,
+    Step,
     answers,
     drag_for_browser,
     entry_checked,
@@ -51,6 +53,7 @@ from treedp_core.studies.lesson import (
     with_answer,
 )  # fmt: skip
 from treedp_core.studies.lesson.exercises import Drawn, margin
+from treedp_core.studies.ranges import Way, three_ways
 from treedp_core.tree import Tree
 from treedp_core.tree.workloads import Shape, Workload
 
@@ -194,7 +197,7 @@ PREDICTED: dict[str, Callable[[], float]] = {
     "noise": lambda: spread(2.0),
     "who": lambda: float(REPLACE.l1_sensitivity(2)[1]),
     "ranges": lambda: math.sqrt(100 * 2.8**2),
-    "tree": lambda: float(Shape.full((16, 16)).tree().prefix_cover(200).size),
+    "tree": lambda: float(Shape.full((16, 16)).tree().prefix_cover(100).size),
     "children": lambda: min((2, 4, 8, 16, 64, 4096), key=lambda n: error_of((n,) * round(math.log(4096, n)))),
     "spend": lambda: best_share(4, 64),
     "adds": lambda: float(settled(2, 30.0, (12.0, 12.0))[0]),
@@ -327,6 +330,115 @@ def test_the_teachers_sheet_has_every_step_every_wrong_idea_and_the_solutions() 
     assert "<script" not in sheet and "src=" not in sheet
     with pytest.raises(InputError, match="at most 100 seats"):
         teacher_sheet(range(101), "")
+
+
+def opened(name: str) -> dict[str, str]:
+    return dict(step_named(name).opened)
+
+
+def lab(name: str, mechanism: str, allocation: str, shares: str = "") -> Pipeline:
+    """What the page of a step makes of its link, on the tree that it names."""
+    link = opened(name)
+    split = {"custom": tuple(float(one) for one in link.get(shares, "").split(",") if one)}
+    asked = Experiment(
+        link[mechanism], ("least_squares",) if link.get("con_post") == "least_squares" else (), link[allocation],
+        epsilon=float(link["eps"]), relation=link["nbr"], contributions=int(link["contributions"]),
+        shares=split.get(link[allocation], ()),
+    )  # fmt: skip
+    assert link["source"] == "generate"
+    return prepare(asked, Tree.from_branching_factors(tuple(map(int, link["gen_branching"].split(",")))))
+
+
+def one_range(name: str) -> tuple[Way, Way, int, int]:
+    """Histogram and tree on the page Why a tree, and the range that a link opens it with."""
+    link = opened(name)
+    found = three_ways(int(link["ran_bins"]), float(link["eps"]), 7, least_squares=link["ran_least_squares"] != "0")
+    return found.ways[0], found.ways[2], int(link["ran_from"]), int(link["ran_to"])
+
+
+def exact_counts() -> float:
+    link = opened("gives")
+    unit = ProtectedUnit(NeighbouringRelation(link["nbr"]))
+    return 100 * risk_of_levels([DiscreteLaplace(float(link["eps"]))], unit).posterior(float(link["pro_prior"]))
+
+
+def of_the_scale() -> float:
+    (law,) = [one for one in lab("who", "plan_mechanism", "plan_allocation").noise.laws if one]
+    assert isinstance(law, Laplace)
+    return law.scale
+
+
+def of_the_best() -> float:
+    link = opened("children")
+    asked = Criterion(link["bra_noise"], Workload(link["bra_workload"]), link["bra_post"] != "none", REPLACE)
+    assert link["bra_budgets"] == "uniform" and link["nbr"] == "replace_one"
+    (factor,) = set(best_shape(int(link["bra_bins"]), asked).branching_factors)
+    return factor
+
+
+def two_levels(allocation: str) -> CdfPlan:
+    link = opened("spend")
+    assert (link["cdf_source"], link["cdf_tree"], link["gen_branching"]) == ("current", "own", link["cdf_factors"])
+    factors = tuple(map(int, link["cdf_factors"].split(",")))
+    found = plan_cdf(CdfSettings(math.prod(factors), factors, link["cdf_mechanism"], float(link["eps"]),
+                     allocation=allocation, least_squares=link["cdf_post"] != "0", relation=link["nbr"]))  # fmt: skip
+    assert isinstance(found, CdfPlan)
+    return found
+
+
+def of_the_bins() -> float:
+    best = two_levels(opened("spend")["cdf_allocation"])
+    assert best.variance.mean() < 0.65 * two_levels("uniform").variance.mean()
+    return 100 * best.budget.per_level[2] / sum(best.budget.per_level[1:])
+
+
+def settled_total() -> float:
+    """The total after least squares, of the counts in the question: of all noises on the page it has the same."""
+    made, asked = lab("adds", "con_mechanism", "con_allocation"), step_named("adds").predict
+    assert set(made.noise.level_variance) == {made.noise.level_variance[0]}
+    half = asked.given["total"] / 2
+    return float(made.postprocessing[0](np.array([asked.given["parent"], half, half]))[0])
+
+
+SHOWN: dict[str, Callable[[], float]] = {
+    "gives": exact_counts,
+    "noise": lambda: math.sqrt(lab("noise", "plan_mechanism", "plan_allocation", "plan_shares").noise.variance[1]),
+    "who": of_the_scale,
+    "ranges": lambda: one_range("ranges")[0].deviation(*one_range("ranges")[2:]),
+    "tree": lambda: float(one_range("tree")[1].n_counts(*one_range("tree")[2:])),
+    "children": of_the_best,
+    "spend": of_the_bins,
+    "adds": settled_total,
+}
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda one: one.name)
+def test_what_a_step_opens_shows_what_it_teaches(step: Step) -> None:
+    """From the settings in its link alone: data, budget, relation and measure are those of its question."""
+    asked = step.predict
+    assert asked.is_right(SHOWN[step.name]()) or SHOWN[step.name]() == pytest.approx(asked.answer, rel=0.03)
+
+
+def test_the_net_error_of_the_tree_is_said_and_is_what_its_page_shows() -> None:
+    histogram, tree, start, stop = one_range("tree")
+    step = step_named("tree")
+    assert (start, stop) == (0, int(step.predict.given["bins"]))
+    numbers = [float(one) for one in re.findall(r"by (\d+\.\d)", revealed("tree", 3.0).said)]
+    assert numbers == [round(tree.deviation(start, stop), 1), round(histogram.deviation(start, stop), 1)]
+    assert numbers == [round(math.sqrt(10 * 2) * 4, 1), round(math.sqrt(100 * 2) * 2, 1)]  # counts times variance
+    assert histogram.n_counts(start, stop) == 100
+
+
+def test_what_is_said_of_a_group_too_much_is_true() -> None:
+    """Six groups and four bins, or seven groups less twelve bins: the second is possible, and takes more counts."""
+    asked = step_named("tree").predict
+    children, first = int(asked.given["children"]), int(asked.given["bins"])
+    held = np.zeros(children**2)
+    held[: 7 * children] += 1
+    held[first : first + 12] -= 1
+    assert held.sum() == first and (held[:first] == 1).all()
+    assert {one.value: one.why for one in asked.wrong}[7 + 12].startswith("You may take 12 bins away")
+    assert asked.answer == 6 + 4 < 7 + 12
 
 
 FIXED = ("0 or 1", "between 20 and 65", "1 / ε", "√2", "IV.2", "− 1.", "(children − 1)")

@@ -9,7 +9,7 @@ import pytest
 from oracles_pages import answer, codes, open_page, press, widget, words
 from pages.ui import address
 from pages.views.lesson import view
-from treedp_core.studies.lesson import STEPS, exercises
+from treedp_core.studies.lesson import STEPS, Step, exercises
 
 
 def test_a_guess_is_asked_for_then_run_and_kept() -> None:
@@ -69,3 +69,24 @@ def test_the_teachers_sheet_links_to_where_the_app_is(monkeypatch: pytest.Monkey
     sheet = written["les_sheet"]().decode()
     for step in STEPS:
         assert f'href="http://192.0.2.55:8611/class/lesson?step={step.name}"' in sheet
+
+
+SHOWN = {
+    "gives": "at most **100 %** sure",
+    "noise": "at most **6** records",  # ln 20 / 0.5, of scale 2
+    "who": "at most **6** records",  # 2 ln 20, of scale 2
+    "children": "16 or 17 children; for 4\u202f096 bins 16³ errs",
+    "spend": "a tree with equal budgets needs ±",
+    "adds": "lowers the expected RMSE from 2.83 to 2.31",  # √8, and √(8 · 2/3)
+}
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda one: one.name)
+def test_a_step_opens_its_own_numbers(step: Step) -> None:
+    """Every setting in its link is one of its page, and is taken; what the page answers is what the step teaches."""
+    app = open_page(step.page, **step.opened)
+    assert not app.exception and codes(app) == []
+    for key, value in step.opened.items():
+        number = float(value) if value.replace(".", "").isdigit() else value
+        assert app.session_state[key] in (value, number), key
+    assert SHOWN.get(step.name, "the tree wins") in answer(app)

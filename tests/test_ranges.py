@@ -15,7 +15,7 @@ from oracles_pages import answer, open_page
 from pages.views.ranges import view
 from treedp_core.checks import InputError
 from treedp_core.studies.ranges import TREES, Way, for_browser, of_lengths, plan_of, three_ways, weighed
-from treedp_core.studies.ranges.fewest import fewest_counts, fewest_nodes, mean_fewest
+from treedp_core.tree.fewest import fewest_counts, fewest_nodes, mean_fewest
 
 FACTORS = st.lists(st.integers(2, 5), min_size=1, max_size=3).map(tuple).filter(lambda one: math.prod(one) <= 60)
 

@@ -100,7 +100,7 @@ export default function ({ data, parentElement }) {
     if (start) weights[start - 1] = -1;
   }
 
-  // The fewest noisy counts that make the range; the root's is known and free (see treedp_core.studies.ranges.fewest).
+  // The fewest noisy counts that make the range; the root's is known and free (see treedp_core.tree.fewest).
   function fewest(levels, weights) {
     if (stop - start === bins) return void (weights[0] = 1);
     // the children of a node: those that the range holds are from `from` to before `to`, and it cuts at most two

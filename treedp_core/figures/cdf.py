@@ -34,7 +34,7 @@ from treedp_core.studies.cdf.bands import Reach
 from treedp_core.studies.cdf.gains import Gain
 from treedp_core.studies.cdf.matrices.wanted import terms_of, text_of
 from treedp_core.studies.cdf.pipelines import PipelineCurve
-from treedp_core.studies.cdf.widths import BINARY, HISTOGRAM, YOURS, Width
+from treedp_core.studies.cdf.widths import BINARY, EQUAL, HISTOGRAM, YOURS, Width
 from treedp_core.tree import AnyArray, FloatArray, IntArray
 from treedp_core.words import Z95, margin, privacy_text, ratio, short
 
@@ -119,7 +119,10 @@ BELOW: Final = (0.0, 0.5)
 ABOVE: Final = (0.73, 1.0)
 MAX_WAY: Final = 14
 """Characters up to which the legend says what noise is put on: three entries stand in one line of a narrow window."""
-WIDTH_LOOKS: Final = {YOURS: Look(AFTER, "solid", ""), BINARY: LOOKS["binary"], HISTOGRAM: LOOKS["histogram"]}
+WIDTH_LOOKS: Final = {
+    YOURS: Look(AFTER, "solid", ""), EQUAL: Look(PINK, "dashdot", ""), BINARY: LOOKS["binary"],
+    HISTOGRAM: LOOKS["histogram"],
+}  # fmt: skip
 
 
 def _width(lines: CdfLines, one: Width) -> Trace:

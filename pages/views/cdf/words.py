@@ -17,7 +17,7 @@ from treedp_core.studies.cdf.partition import DividedPlan
 from treedp_core.studies.cdf.plan import AnyPlan
 from treedp_core.studies.cdf.quantile import interval, told
 from treedp_core.studies.cdf.release import PARTITION, STRATEGIES, TREE
-from treedp_core.studies.cdf.widths import Width
+from treedp_core.studies.cdf.widths import EQUAL, Width
 from treedp_core.words import exact, lower_first, margin, plural, setting_text, short, whole
 
 PROTECTS: Final = NeighbouringRelation.REPLACE_ONE
@@ -107,7 +107,7 @@ def band_answer(widths: Sequence[Width], total: int) -> str:
     lead += ", nineteen times in twenty"
     if not others:
         return f"{lead}.{after}"
-    other = max(others, key=lambda one: one.asked)
+    other = next((one for one in others if one.name == EQUAL), max(others, key=lambda one: one.asked))
     needs = "needs" if other.asked > mine.asked else "needs only"
     return f"{lead}; a {other.name} {needs} ± {margin(other.asked)}.{after}"
 

@@ -21,6 +21,8 @@ from treedp_core.tree.workloads import equal_tree
 YOURS: Final = "yours"
 BINARY: Final = "binary tree"
 HISTOGRAM: Final = "histogram"
+EQUAL: Final = "tree with equal budgets"
+"""Yours, but for the split of the budget."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,7 @@ class Width:
     Parameters
     ----------
     name : str
-        "yours", "binary tree" or "histogram".
+        "yours", "tree with equal budgets", "binary tree" or "histogram".
     way : str
         What its noise is put on, such as the tree's factors.
     half : (K,)
@@ -57,10 +59,11 @@ class Width:
 
 
 def half_widths(mine: Draw, *, compare: bool = True) -> list[Width]:
-    """Return the half widths of a release's band and, to `compare`, those of a binary tree and of a histogram.
+    """Return the half widths of a release's band and, to `compare`, of a binary tree and of a histogram.
 
     Behind a private partition it is known where buckets end, and drawn bin by bin between. The others have the
-    release's mechanism, budget and least squares, and equal level budgets; one that is its own tree is left out.
+    release's mechanism, budget and least squares, and equal level budgets, with which a tree of other budgets is
+    compared, too; one that is its own tree is left out.
     """
     settings = mine.plan.settings
     half = mine.band.multiple * np.sqrt(mine.plan.variance)
@@ -69,9 +72,11 @@ def half_widths(mine: Draw, *, compare: bool = True) -> list[Width]:
     where = ", where buckets end" if known.size < half.size else ""
     found = [Width(YOURS, f"{settings.way}{where}", half, _own(mine.plan))]
     bins = settings.n_bins
-    for name, factors in ((BINARY, equal_tree(bins, 2).branching_factors), (HISTOGRAM, (bins,))):
+    is_split = settings.strategy == TREE and settings.allocation != "uniform"
+    others = [(EQUAL, settings.branching_factors)] if is_split else []
+    for name, factors in (*others, (BINARY, equal_tree(bins, 2).branching_factors), (HISTOGRAM, (bins,))):
         tree = replace(settings, branching_factors=factors, allocation="uniform", shares=(), strategy=TREE)
-        if compare and tree.way != settings.way:
+        if compare and (name == EQUAL or tree.way != settings.way):
             plan = plan_tree(tree)
             multiple = band_multiple(plan, CONFIDENCE, affordable_trials(plan), BAND_SEED)
             found.append(Width(name, tree.way, multiple * np.sqrt(plan.variance), _own(plan)))

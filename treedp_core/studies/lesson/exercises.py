@@ -171,7 +171,7 @@ def cover(drawn: Drawn) -> Question:
     bins = digits[0] * children + digits[1]
     return number(
         f"A tree has {counted(children)} nodes below the root and {counted(children)} bins below each. How many "
-        f"counts add up to the first {counted(bins)} bins?",
+        f"counts add up to the first {counted(bins)} bins, if none is taken away?",
         sum(digits), exact=True, unit="counts", given={"children": children, "bins": bins},
         right="Whole nodes first, then single bins: the digits of the number of bins.",
         wrong=(Wrong(bins, "Whole nodes hold many bins in one count."),

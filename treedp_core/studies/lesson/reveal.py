@@ -12,8 +12,10 @@ import numpy as np
 from treedp_core.noise import Laplace
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.cdf.error.simple import total_squared_error
+from treedp_core.studies.cdf.release import CdfSettings, plan_tree
 from treedp_core.studies.lesson.steps import BINS, best_children, children_errors, step_named
 from treedp_core.tree import FloatArray
+from treedp_core.tree.fewest import fewest_counts
 from treedp_core.tree.workloads import Shape
 from treedp_core.watch import generator
 from treedp_core.words import above_least, percent, plural, privacy_text, setting_text, short, whole
@@ -127,17 +129,22 @@ def _ranges(guess: float) -> Revealed:
 
 
 def _tree(guess: float) -> Revealed:
-    children, first = int(_given("tree", "children")), int(_given("tree", "bins"))
-    tree = Shape.full((children, children)).tree()
-    x = np.arange(1.0, tree.n_leaves)
-    counts = np.array([float(tree.prefix_cover(int(j)).size) for j in x])
-    exact = int(counts[first - 1])
-    own = setting_text(guess)
-    said = f"The first {first} bins are {exact} counts of the tree, {first} of a histogram; you said {own}."
+    children, first, epsilon = int(_given("tree", "children")), int(_given("tree", "bins")), _given("tree", "epsilon")
+    bins = children**2
+    x = np.arange(1, bins)
+    counts = fewest_counts((children, children), np.zeros_like(x), x).astype(np.float64)
+    tree, histogram = (
+        math.sqrt(plan_tree(CdfSettings(bins, one, "laplace", epsilon, least_squares=False)).range_variance(0, first))
+        for one in ((children, children), (bins,))
+    )
+    said = (
+        f"At ε = {setting_text(epsilon)} the tree's {int(counts[first - 1])} counts are off by {short(tree)}, the "
+        f"histogram's {first} by {short(histogram)}; you said {setting_text(guess)}."
+    )
     lines = [(f"tree {children} × {children}", counts)]
     if 0 < guess <= counts.max():
         lines.append(("your guess", np.full(x.size, guess)))
-    return Revealed("first bins", "counts added", x, tuple(lines), math.nan, float(first), said)
+    return Revealed("first bins", "noisy counts", x.astype(float), tuple(lines), math.nan, float(first), said)
 
 
 def _children(guess: float) -> Revealed:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from treedp_core.experiment import EPSILON_GRID
 from treedp_core.noise import Laplace
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.cdf.error.simple import total_squared_error
@@ -18,6 +19,10 @@ from treedp_core.words import setting_text, short, whole
 BINS: Final = 4096
 CHILDREN: Final = (2, 4, 8, 16, 64, BINS)
 """What the sixth step offers: numbers of children by which its bins can be divided again and again."""
+
+
+ADD: Final = NeighbouringRelation.ADD_OR_REMOVE_ONE
+REPLACE: Final = NeighbouringRelation.REPLACE_ONE
 
 
 @dataclass(frozen=True)
@@ -38,8 +43,9 @@ class Step:
     keep : str
         One sentence to keep.
     page : str
-        Where it goes on, and with which settings.
+        Where it goes on.
     opened : mapping
+        With which settings: the step's own numbers, so that the page shows what the step teaches.
     aim : str
         What the teacher wants.
     """
@@ -90,14 +96,11 @@ def _noise() -> Question:
 
 def _who() -> Question:
     bins, epsilon = 16, 1.0
-    added, replaced = (
-        float(ProtectedUnit(relation).l1_sensitivity(2)[1]) / epsilon
-        for relation in (NeighbouringRelation.ADD_OR_REMOVE_ONE, NeighbouringRelation.REPLACE_ONE)
-    )
+    added, replaced = (float(ProtectedUnit(relation).l1_sensitivity(2)[1]) / epsilon for relation in (ADD, REPLACE))
     return number(
         f"A histogram has {bins} bins. A record may be replaced by another, ε = {setting_text(epsilon)}. Which scale "
         "does the noise of each bin need?",
-        replaced, given={"epsilon": epsilon, "m": 1},
+        replaced, given={"epsilon": epsilon, "m": 1, "bins": bins},
         right="One bin loses a record and one gains it, whatever the number of bins.",
         wrong=(Wrong(added, "That is for a record that comes or goes; a replaced one changes two bins."),
                Wrong(bins * added, "Each record lies in one bin only, so the bins need not share ε."),
@@ -121,17 +124,20 @@ def _ranges() -> Question:
 
 
 def _tree() -> Question:
-    children, first = 16, 200
+    children, first, epsilon = 16, 100, 1.0
     groups, left = divmod(first, children)
-    inside = groups * children
+    inside, above = groups * children, children - left
     return number(
-        f"{children**2} bins lie in {children} groups of {children}, and groups are counted, too. How many counts add "
-        f"up to the first {first} bins?",
-        float(groups + left), exact=True, unit="counts", given={"children": children, "bins": first},
+        f"{children**2} bins lie in {children} groups of {children}, and groups are counted, too. How many counts make "
+        f"the first {first} bins?",
+        float(groups + left), exact=True, unit="counts",
+        given={"children": children, "bins": first, "epsilon": epsilon},
         right=f"{groups} groups hold {inside} bins, and {left} bins are left.",
         wrong=(Wrong(first, f"Whole groups hold {children} bins in one count."),
                Wrong(groups, f"{groups} groups hold only {inside} bins."),
-               Wrong(groups + 1, "Part of a group cannot be taken from the group's count.")),
+               Wrong(groups + 1, f"{groups + 1} groups hold {inside + children} bins: {above} of them are too many."),
+               Wrong(groups + 1 + above, f"You may take {above} bins away from one more group, but adding {left} takes "
+                     "fewer counts.")),
         hint="Whole groups first, then single bins.",
     )  # fmt: skip
 
@@ -203,61 +209,115 @@ def _adds() -> Question:
     ).within(0.3)  # fmt: skip
 
 
+# ---- what a step opens: the same data, budget and measure as in its question
+
+
+def _of_all(relation: NeighbouringRelation, epsilon: float) -> dict[str, str]:
+    return {"nbr": relation.value, "contributions": f"{1}", "eps": setting_text(epsilon)}
+
+
+def _tree_of(*branching_factors: int) -> dict[str, str]:
+    return {"source": "generate", "gen_branching": ",".join(map(str, branching_factors))}
+
+
+def _nearly_exact() -> dict[str, str]:
+    """Counts with next to no noise: no release is exact, and none of more ε is offered."""
+    return _of_all(ADD, EPSILON_GRID[-1]) | {"pro_view": "beliefs", "pro_prior": setting_text(1 / 2)}
+
+
+def _planned(asked: Question, relation: NeighbouringRelation, bins: int) -> dict[str, str]:
+    noise = {"plan_view": "plan", "plan_mechanism": "laplace", "plan_post": "none", "plan_allocation": "uniform"}
+    return _of_all(relation, asked.given["epsilon"]) | _tree_of(bins) | noise
+
+
+def _bins_alone() -> dict[str, str]:
+    """A table of two bins, as there is none of one; their level has all of ε, so each count has it."""
+    return _planned(_noise(), ADD, 2) | {"plan_allocation": "custom", "plan_shares": f"{0},{1}"}
+
+
+def _histogram() -> dict[str, str]:
+    return _planned(_who(), REPLACE, int(_who().given["bins"]))
+
+
+def _range() -> dict[str, str]:
+    asked = _tree().given
+    bins = {"ran_bins": f"{int(asked['children']) ** 2}", "ran_from": f"{0}", "ran_to": f"{int(asked['bins'])}"}
+    return {"eps": setting_text(asked["epsilon"]), **bins, "ran_least_squares": f"{0}"}
+
+
+def _bins_divided() -> dict[str, str]:
+    asked = {"bra_bins": str(BINS), "bra_noise": "laplace", "bra_workload": "cdf", "bra_post": "none"}
+    return _of_all(REPLACE, 1.0) | asked | {"bra_budgets": "uniform"}
+
+
+def _split_of_two_levels() -> dict[str, str]:
+    factors = [int(_spend().given[name]) for name in ("top", "below")]
+    tree = {"cdf_source": "current", "cdf_tree": "own", "cdf_factors": ",".join(map(str, factors))}
+    noise = {"cdf_view": "release", "cdf_mechanism": "laplace", "cdf_allocation": "optimal", "cdf_post": f"{0}"}
+    return _of_all(REPLACE, 1.0) | _tree_of(*factors) | tree | noise
+
+
+def _total_of_parts() -> dict[str, str]:
+    """A total and its parts with the same noise."""
+    noise = {"con_mechanism": "laplace", "con_post": "least_squares", "con_allocation": "uniform"}
+    return _of_all(ADD, 1.0) | _tree_of(int(_adds().given["children"])) | {"gen_n": f"{100}"} | noise
+
+
 STEPS: Final[tuple[Step, ...]] = (
     Step(
         "gives", "What does a count give away?", 4, _gives,
         text="A table of exact counts names nobody. Yet whoever knows all others can take them away. What is left?",
         keep="Sums protect nobody: who knows the others subtracts them.",
-        page="protects", opened={}, aim="Exact sums are not anonymous.",
+        page="protects", opened=_nearly_exact(), aim="Exact sums are not anonymous.",
     ),
     Step(
         "noise", "What do noise and ε do?", 5, _noise,
         text="Now every count gets random noise. ε says how much: odds about you change at most by a factor e^ε. "
         "The less they may change, the more noise it takes.",
-        keep="Half of ε is twice the noise.",
-        page="lab", opened={}, aim="The scale of noise is sensitivity over ε; a draw is not a law.",
+        keep="Halve ε, and the noise doubles.",
+        page="plan", opened=_bins_alone(), aim="The scale of noise is sensitivity over ε; a draw is not a law.",
     ),
     Step(
         "who", "Who is protected?", 5, _who,
         text="A promise is about somebody: a record that comes or goes, or one that is replaced by another. "
         "Laplace noise keeps it if its scale is what they can change in all, divided by ε.",
         keep="Noise follows what one unit can change, not how many counts there are.",
-        page="data", opened={}, aim="Neighbouring relation and sensitivity; a record is not a person.",
+        page="plan", opened=_histogram(), aim="Neighbouring relation and sensitivity; a record is not a person.",
     ),
     Step(
         "ranges", "What happens when counts are added?", 5, _ranges,
         text="How many are between 20 and 65? A histogram adds one noisy bin after the other. "
         "Every bin brings its own noise along.",
         keep="Noise of a sum grows with the root of how many counts it adds.",
-        page="ranges", opened={}, aim="Variances add up.",
+        page="ranges", opened=_range(), aim="Variances add up.",
     ),
     Step(
         "tree", "Why put a tree on it?", 6, _tree,
-        text="Count groups of bins as well. A long range is then a few whole groups and some single bins. "
-        "The price: a person is counted on each level, so the levels share ε.",
+        text="Count groups of bins as well. A long range is then a few whole groups and some single bins, "
+        "added or taken away. The price: a person is counted on each level, so the levels share ε.",
         keep="A tree buys few counts a range with more noise in each.",
-        page="ranges", opened={}, aim="Node covers; the budget is shared by levels.",
+        page="ranges", opened=_range(), aim="Node covers; the budget is shared by levels.",
     ),
     Step(
         "children", "How many children should a node have?", 6, _children,
         text="How many are at most x? That is a cumulative count. Few children make many levels, and each gets little "
         "of ε. Many children make few levels, but much is added on each.",
         keep=f"About {best_children()} children are best for plain Laplace noise, and the best is flat.",
-        page="branching", opened={"bra_bins": str(BINS)}, aim="A trade-off with a flat optimum.",
+        page="branching", opened=_bins_divided(), aim="A trade-off with a flat optimum.",
     ),
     Step(
         "spend", "How should ε be spent?", 6, _spend,
         text="Levels need not get equal shares of ε. A level whose counts are added often deserves more. "
         "How much more?",
         keep="Give more of ε to what is added more often, but less than in proportion.",
-        page="budget", opened={"bud_view": "custom"}, aim="Theorem IV.2 of Rameshwar et al.: cube roots.",
+        page="cdf", opened=_split_of_two_levels(), aim="Theorem IV.2 of Rameshwar et al.: cube roots.",
     ),
     Step(
         "adds", "Can it be made to add up?", 5, _adds,
         text="Noisy parts do not add up to their noisy total. Repairing that costs no privacy, as no record is looked "
         "at again. And two measurements of one thing are better than one.",
         keep="Post-processing is free, and weighing both (least squares) makes every count better.",
-        page="consistency", opened={}, aim="Post-processing; weights by one over the variance.",
+        page="consistency", opened=_total_of_parts(), aim="Post-processing; weights by one over the variance.",
     ),
 )  # fmt: skip
 CARD: Final = "card"

@@ -11,8 +11,8 @@ from treedp_core.checks import InputError
 from treedp_core.noise import Laplace
 from treedp_core.studies.cdf.release import CdfPlan, CdfSettings, plan_tree
 from treedp_core.studies.ranges import weighed
-from treedp_core.studies.ranges.fewest import fewest_counts, fewest_nodes, mean_fewest
 from treedp_core.tree import FloatArray, IntArray
+from treedp_core.tree.fewest import fewest_counts, fewest_nodes, mean_fewest
 from treedp_core.watch import generator
 
 TREES: Final = {16: (4, 4), 64: (8, 8), 256: (16, 16), 1024: (32, 32), 4096: (16, 16, 16)}

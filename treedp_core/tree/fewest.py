@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from treedp_core.tree import IntArray
+from treedp_core.tree.families import IntArray
 
 Signed = list[tuple[int, int]]
 """Nodes in level order, and what each is multiplied by: 1 or -1."""
@@ -28,8 +28,8 @@ Pair = tuple[IntArray, IntArray]
 def fewest_nodes(branching_factors: Sequence[int], start: int, stop: int) -> Signed:
     """Return the fewest nodes that make bins start, ..., stop - 1, in a tree with a bin for each leaf.
 
-    >>> fewest_nodes((4, 4), 1, 12)  # two groups, and the group of bins 0 to 3 without its first
-    [(1, 1), (5, -1), (2, 1), (3, 1)]
+    >>> fewest_nodes((4, 4), 1, 8)  # two groups without the first bin
+    [(1, 1), (5, -1), (2, 1)]
     >>> fewest_nodes((4, 4), 1, 16)  # all but the first
     [(0, 1), (5, -1)]
     """
@@ -54,8 +54,8 @@ def fewest_nodes(branching_factors: Sequence[int], start: int, stop: int) -> Sig
 def fewest_counts(branching_factors: Sequence[int], start: IntArray, stop: IntArray) -> IntArray:
     """Return how many noisy counts the ranges need that begin at bins `start` and end before `stop`, (n,) each.
 
-    >>> fewest_counts((4, 4), np.array([1, 1]), np.array([12, 16])).tolist()
-    [4, 1]
+    >>> fewest_counts((4, 4), np.array([1, 1]), np.array([8, 16])).tolist()
+    [3, 1]
     """
     begin, end = np.asarray(start), np.asarray(stop) - 1
     one = np.ones_like(begin), np.zeros_like(begin)

@@ -154,6 +154,37 @@ def test_every_kind_of_file_is_prepared_to_the_counts_of_the_app(name: str, form
     assert sum(read_again(prepared).values()) == data.total
 
 
+@pytest.mark.parametrize(("mark", "marks", "written"), [
+    (";", ",", "{:.2f}"), (";", ",.", "{:,.2f}"), ("\t", ", ", "{:,.2f}"), (",", ",.", "{:,.2f}"),
+    ("|", ".,", "{:,.2f}"),
+])  # fmt: skip
+def test_marks_of_numbers_are_those_of_the_plan(mark: str, marks: str, written: str) -> None:
+    """1.328,16 and the like fall where 1328.16 does; the oracle counts the numbers themselves."""
+    pay = [1.5 * i + 0.16 * (i % 7) for i in range(0, 1200, 7)]
+    turned = [written.format(value).translate({44: marks[1:] or None, 46: marks[0]}) for value in pay]
+    file = text_of([{"pay": cell, "n": 1} for cell in turned], mark).encode()
+    data = count_bins(file, "pay", lower=0, upper=2_000, n_bins=8, marks={"pay": marks})
+    plan = ReleasePlan.from_json(ReleasePlan.of(Experiment(), data).to_json())
+    found = read_again(records_of(plan, recount(plan, file)))
+    at = Counter(f"[{int(value // 250) * 250}, {int(value // 250) * 250 + 250})" for value in pay)
+    assert found == {(label.replace("2000)", "2000]"),): n for label, n in at.items()}
+
+
+def test_rows_of_totals_stay_left_out() -> None:
+    rows = [
+        *ROWS,
+        {**ROWS[0], "region": "Nord", "town": "Gesamt", "n": 999},
+        {**ROWS[0], "region": "Gesamt", "n": 9999},
+    ]
+    said = {"region": ["Gesamt"], "town": ["Gesamt"]}
+    for form in ("semicolon", "parquet"):
+        file = FORMS[form][1](rows)
+        data = count_hierarchy(file, ["region", "town"], domain=NAMED, weight="n", left_out=said)
+        plan = ReleasePlan.from_json(ReleasePlan.of(Experiment(), data).to_json())
+        expected = counts_by_labels(COUNTS["weights"](FORMS["comma"][1](ROWS)), 2)
+        assert read_again(records_of(plan, recount(plan, file))) == expected
+
+
 def test_decimals_and_codes_of_a_database_are_prepared_like_numbers() -> None:
     table = pa.table({
         "pay": pa.array([Decimal("0.30"), Decimal("0.70"), None, Decimal("9.99")], pa.decimal128(5, 2)),

@@ -10,6 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from pages.views.topdown.settings import SECTIONS
 from treedp_core.mechanisms.thresholds import schedule
 from treedp_core.studies.methods.papers import (
     CLAIMS,
@@ -37,6 +38,7 @@ from treedp_core.studies.methods.papers.listed import (
     moved_prefixes,
 )
 from treedp_core.studies.methods.papers.rameshwar import best_factors
+from treedp_core.studies.topdown.marginals import OF
 
 
 @cache
@@ -90,6 +92,22 @@ def test_and_would_not_with_other_numbers(name: str) -> None:
     elif one.claim.verdict is not Verdict.OPEN:
         assert not held(*(replace(number, today=number.paper) for number in one.numbers))
     assert not held(*(replace(number, today=float("nan")) for number in one.numbers)) and not held()
+
+
+NOT_HERE = {
+    "Figure 1", "Experiments", "Figures 1 and 2, Table 1", "Figure 3", "Section 7", "K = 1",
+    "Problems 1.2, 1.3, 4.1, 4.2 and 4.4",
+}  # fmt: skip
+"""What is an illustration, only asks, or is not in the text at hand: all else is on a page, and has a verdict."""
+
+
+def test_nothing_that_a_page_shows_is_called_not_applicable() -> None:
+    without = {one.place for one in CLAIMS.values() if one.verdict is Verdict.NOT_APPLICABLE}
+    assert without == NOT_HERE
+    marginals = next(one for one in CLAIMS.values() if one.says == "Marginals of any k columns.")
+    assert marginals.verdict is Verdict.REPRODUCED and marginals.opens[0] == "topdown"
+    assert SECTIONS[marginals.opens[1]["td_more"]] == "Marginals"
+    assert OF[marginals.opens[1]["td_marginals"]] == "By two columns"
 
 
 ITEMS = {

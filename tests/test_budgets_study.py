@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from oracles_pages import dataset
 from pages.ui.origins import count_sample
-from pages.views.budget.words import smallest
+from pages.views.budget.words import smallest, unknown
+from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.allocation.shares import handed_over, in_units, rebalanced, shares_of_text
 from treedp_core.checks import InputError
 from treedp_core.errors import Tolerance
@@ -23,17 +24,21 @@ from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.ledger import left_after
 from treedp_core.privacy.origin import Origin, PriorKind
 from treedp_core.studies.budget import (
+    STRATEGIES,
     Ask,
     Prior,
     Problem,
     Question,
+    Source,
     Target,
     answer,
     compare,
     figure4,
+    own,
     price,
     prior_of,
     problem_on,
+    source_of_text,
 )
 from treedp_core.studies.budget.figure4 import periods
 from treedp_core.tree import Tree
@@ -282,3 +287,53 @@ def test_what_was_sized_by_a_prior_is_said_with_its_price() -> None:
         assert ("costs more than it saves" not in told) == saves == (without > least + 0.5)
     free = smallest(question, None, IN_RECORDS[0], answer(tuned, IN_RECORDS[0]), ["all", "a", "b"])
     assert "prior" not in free and f"an equal split needs {privacy_text(3 * math.sqrt(2) / 5)}." in free
+
+
+# ---- a split that pages take over
+
+
+@given(
+    st.sampled_from(["targets", "custom", *STRATEGIES, *PUBLISHED_SPLITS]), st.floats(0.001, 50.0),
+    st.sampled_from(["", "0, rmse:5, rmse:20", "0, every:5@100|random:20"]), st.floats(0.01, 0.99),
+    st.floats(0.5, 100.0),
+)  # fmt: skip
+def test_where_a_split_came_from_goes_through_a_link(
+    by: str, eps: float, targets: str, sure: float, tau: float
+) -> None:
+    one = Source(by, eps, targets, sure, tau) if targets else Source(by, eps)
+    assert source_of_text(one.text) == one
+    assert one.told(3)
+
+
+@pytest.mark.parametrize("text", ["", "nobody; 1", "targets", "targets; x", "targets; 1; <b>; 0.9; 1", "greedy; 1; 2",
+                                  "targets; 1; 0, rmse:5; 7; 1", "greedy; -1"])  # fmt: skip
+def test_a_source_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        source_of_text(text)
+
+
+UNKNOWN_LEVELS = [
+    (False, "0 0 1 0", "a and c have no budget", True, "give c a share"),
+    (False, "0 .5 0 .5", "b has no budget", True, ""),
+    (False, "0 .5 .5 0", "c has no budget", False, "Give c a share"),
+    (True, "0 0 1 0", "c has no budget", False, "Give c a share"),
+    (True, "0 1 0 0", "b and c have no budget", False, "Give c a share"),
+    (True, "0 .5 0 .5", "", False, ""),
+    (False, "0 .3 .3 .4", "", False, ""),
+]
+
+
+@pytest.mark.parametrize(("squares", "shares", "lost", "repair", "share"), UNKNOWN_LEVELS)
+def test_an_error_without_bound_is_explained_with_what_to_do(
+    squares: bool, shares: str, lost: str, repair: bool, share: str
+) -> None:
+    """And what is advised mends it: least squares where it says so, and a share for the level that it names."""
+    tree, unit = Tree.from_branching_factors((3, 4, 2)), ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
+    truth = Problem(tree, np.ones(tree.n_nodes), "laplace", unit, least_squares=squares)
+    told = unknown(own(truth, 1.0, shares_of_text(shares)), truth, ["all", "a", "b", "c"])
+    assert (lost in told) and (told == "") == (lost == "")
+    assert ("Least squares" in told) == repair and share in told and ("a share" in told) == bool(share)
+    mended = [Fraction(one) for one in shares.replace(".", "0.").split()]
+    if share:
+        mended = [one / 2 for one in mended[:-1]] + [Fraction(1, 2)]
+    assert math.isfinite(own(replace(truth, least_squares=squares or repair), 1.0, mended).errors.tree)

@@ -693,9 +693,32 @@ def test_the_smallest_budget_by_hand(budget: Callable[..., AppTest]) -> None:
     assert "+ 0.7072 + 0, charged 0.7072, the whole of this budget." in words(app)
     app = press(app, "bud_targets_use")
     assert app.session_state["eps"] == pytest.approx(math.sqrt(0.5), rel=1e-3)
-    assert app.session_state["eps_tuned"] == app.session_state["eps"], "which was sought on the true counts"
+    assert app.session_state["eps_tuned"] == 0, "which is the same whatever the counts are"
+    assert not ledger(app).startswith("NOT PRIVATE")
     assert shares(app) == pytest.approx([0.0, 1.0, 0.0], abs=1e-3)
-    assert ledger(app).startswith("NOT PRIVATE")
+    assert "**∞**: all and" in words(app) and "Least squares" in words(app), "what is not measured is explained"
+
+
+def test_a_split_for_targets_is_taken_over_by_every_page_with_where_it_came_from(
+    budget: Callable[..., AppTest],
+) -> None:
+    """Whatever the pages had: the split, its noise and its prior; each says so, and a plan costs the ε that was set."""
+    app = budget(bud_view="targets", bud_mechanism="laplace", nbr=ADD, bud_prior="noisy", bud_targets="0, rmsre:20")
+    app = press(app, "bud_targets_use")
+    handed, tuned_on = app.session_state["bud_shares"], app.session_state["bud_tuned"]
+    assert tuned_on.startswith("noisy epsilon")
+    for name, prefix in (("lab", "lab"), ("consistency", "con"), ("plan", "plan")):
+        app = app.switch_page(f"pages/{name}.py").run()
+        assert not app.error and not app.exception
+        assert [app.session_state[f"{prefix}_{key}"] for key in ("allocation", "shares", "tuned")] == [
+            "custom", handed, tuned_on
+        ]  # fmt: skip
+        told = words(app)
+        assert "Split from the Budget page: the smallest ε for its targets" in told
+        assert "level 1: RMSRE at most 0.2" in told and "released for ε = 0.5" in told
+    assert "plan_mechanism" in app.session_state and app.session_state["plan_mechanism"] == "laplace"
+    app = pick(app, plan_shares="0.2, 0.3, 0.5")
+    assert "Split from the Budget page" not in words(app)
 
 
 def test_a_target_is_added_and_taken_away(budget: Callable[..., AppTest]) -> None:

@@ -10,11 +10,11 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.ui import store, tuned
+from pages.ui import handover, store, tuned
 from pages.ui.page import Page
 from pages.ui.reconnect import settings_kept_by_browser
 from pages.ui.setting import FOLLOWED, Setting
-from pages.ui.settings import EPSILON, EPSILON_TUNED, PRESENT, REG, SHARED, SLIDE, TALK, of_page
+from pages.ui.settings import EPSILON, EPSILON_TUNED, PRESENT, REG, SHARED, SLIDE, SPLIT_SHARES, TALK, of_page
 from treedp_core.checks import InputError
 
 SILENT: Final = ("embed", "embed_options")
@@ -36,13 +36,15 @@ def hydrate() -> list[tuple[str, InputError]]:
     A refused setting keeps its present value, and nothing else changes. After Back or Forward the address is all that
     the page had: what it does not name has its default again.
     """
-    kept = settings_kept_by_browser()
+    kept, split = settings_kept_by_browser(), SPLIT_SHARES.value
     link = {key: st.query_params.get_all(key) for key in st.query_params if key not in SILENT}
     has_travelled, is_new = _has_travelled(), _is_new(link)
     if has_travelled:
         for one in (*SHARED, *of_page(_page_in(st.context.url or ""))):
             one.set(one.fresh())
     refused = _take_in(link, kept) if has_travelled or is_new else []
+    if has_travelled:
+        handover.follow(split)
     st.session_state[FOLLOWED] = {_renamed(key, link[key])[0] for key in link} if has_travelled or is_new else set()
     for key, one in REG.items():
         if key not in kept:

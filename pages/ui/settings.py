@@ -12,15 +12,17 @@ from functools import partial
 from typing import Any, Final
 
 from pages.ui.glossary import text
-from pages.ui.setting import Setting, choice, flag, number, whole, words
+from pages.ui.setting import Setting, choice, flag, number, tuned_on, whole, words
 from sample_data.catalogue import SAMPLES
 from treedp_core import checks
+from treedp_core.allocation.shares import shares_from_text
 from treedp_core.checks import EPSILON_HIGH
 from treedp_core.cli import FILE_VARIABLE
 from treedp_core.experiment import EPSILON_GRID
 from treedp_core.notebook import study
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records.made_up import MAX_RECORDS, MIN_RECORDS, SHAPES
+from treedp_core.studies.budget import source_of_text
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.words import setting_text, short
 from treedp_core.words import whole as in_full
@@ -106,6 +108,10 @@ LEVEL: Final = choice(
 EXPLAIN: Final = flag("explain", True, label="Explanations", help="Paragraphs that explain each page.")
 PRESENT: Final = flag("present", False)
 """Whether pages are presented: no prose, larger figures."""
+SPLIT_SHARES: Final = words("split_shares", "", shares_from_text)
+"""The split that pages took over from Budget, from the root down; nothing before the first one."""
+SPLIT_TUNED: Final = tuned_on("split_tuned")
+SPLIT_FROM: Final = words("split_from", "", source_of_text)
 SLIDES: Final = Setting[tuple[str, ...]](
     "slides",
     (),
@@ -139,7 +145,8 @@ MADE_SEED: Final = whole(
 )  # fmt: skip
 
 SHARED: Final[tuple[Setting[Any], ...]] = (
-    EPSILON, EPSILON_TUNED, DELTA, RELATION, UNIT, CONTRIBUTIONS, KNOWN_LEVELS, ALPHA, THRESHOLD, SEED, LEVEL, EXPLAIN,
+    EPSILON, EPSILON_TUNED, SPLIT_SHARES, SPLIT_TUNED, SPLIT_FROM, DELTA, RELATION,
+    UNIT, CONTRIBUTIONS, KNOWN_LEVELS, ALPHA, THRESHOLD, SEED, LEVEL, EXPLAIN,
     PRESENT, SOURCE, SAMPLE, MADE_SHAPE, MADE_RECORDS, MADE_BRANCHING, MADE_SEED,
 )  # fmt: skip
 TALK: Final[tuple[Setting[Any], ...]] = (SLIDES, SLIDE)

@@ -8,17 +8,20 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui.settings import EPSILON, EPSILON_TUNED, REG, get
+from pages.ui.settings import EPSILON, EPSILON_TUNED, REG, SPLIT_FROM, SPLIT_SHARES, get
+from pages.ui.store import dataset
 from pages.ui.text import plain, small_print
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, prepare, total_of
 from treedp_core.notebook import study
 from treedp_core.privacy import Accounting, Currency, ProtectedUnit, exact_shares
 from treedp_core.privacy.origin import DOOR, PriorKind
-from treedp_core.studies.budget import Ledger, Origin, origin_of_text
+from treedp_core.studies.budget import Ledger, Origin, origin_of_text, source_of_text
 from treedp_core.tree import Tree
 
-PAGES: Final = ("bud", "lab", "con", "cdf", "td", "plan")
+PAGES: Final = ("bud", "lab", "con", "cdf", "td", "plan", "split")
+"""Pages with custom shares; "split" stands for those that pages took over from Budget."""
+TAKERS: Final = ("bud", "lab", "con", "plan")
 
 
 def of(page: str) -> Origin | None:
@@ -108,9 +111,19 @@ def admit_experiment(page: str, experiment: Experiment, tree: Tree) -> Ledger | 
     return admit(page, experiment.unit, budget.currency, total_of(experiment, tree), budget.per_level)
 
 
+def whence(page: str) -> str:
+    """Return where the custom split of a page came from; nothing where it is not the one that was taken over."""
+    is_custom = page == "bud" or get(f"{page}_allocation") == "custom"
+    if page not in TAKERS or not is_custom or not SPLIT_FROM.value or get(f"{page}_shares") != SPLIT_SHARES.value:
+        return ""
+    return f"Split from the Budget page: {source_of_text(SPLIT_FROM.value).told(dataset().tree.n_levels)}."
+
+
 def note(page: str, ledger: Ledger | None = None) -> None:
-    """Say what a page's split was tuned on and what that costs, and let the reader say that shares are their own."""
+    """Say where a page's split came from, what it was tuned on and what that costs; shares may be said to be own."""
     origin = in_force(page)
+    if found := whence(page):
+        small_print(found)
     if origin is None:
         return
     if not origin.is_private:

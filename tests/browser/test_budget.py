@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -50,6 +51,31 @@ def test_a_split_moves_to_the_error_lab(page: Any, server: LiveServer) -> None:
     page.locator(".st-key-lab_figure .main-svg").first.wait_for()
     settle(page)
     assert page.get_by_role("textbox", name="Shares").input_value() == "0, 0, 0, 0, 1"
+
+
+def test_back_undoes_a_split_that_every_page_took_over(page: Any, server: LiveServer) -> None:
+    link = "budget?bud_view=targets&level=Advanced&bud_targets=0,rmse:5,rmse:20"
+    drawn(page, server, link, "bud_targets_split")
+    page.get_by_text("Searching for the smallest").wait_for(state="detached")
+
+    def of_plan() -> list[str] | None:
+        page.get_by_role("link", name="Release plan").first.click()
+        page.locator(".st-key-plan_levels .main-svg").first.wait_for()
+        settle(page)
+        return parse_qs(urlsplit(page.url).query).get("plan_allocation")
+
+    page.get_by_role("button", name=re.compile("^Set ε = .* and this split")).click()
+    page.get_by_text("Split from the Budget page").first.wait_for()
+    settle(page)
+    assert of_plan() == ["custom"]
+    page.go_back()
+    settle(page)
+    assert "split_shares" in page.url
+    page.go_back()
+    page.wait_for_url(re.compile("bud_targets="))
+    settle(page)
+    assert "split_shares" not in page.url
+    assert of_plan() is None
 
 
 def test_the_borders_of_a_split_are_dragged_and_moved_by_keys(page: Any, server: LiveServer) -> None:

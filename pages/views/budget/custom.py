@@ -46,7 +46,8 @@ def _custom(place: DeltaGenerator, one: Compared) -> None:
     if row is not None:
         st.session_state[_GOOD] = _units()
     others = [other for other in one.rows if other is not row]
-    told = words.mine(row, one.rows, one.question)
+    names = [lit(name, 24) for name in dataset().labels.level_names]
+    told = words.mine(row, one.rows, one.question) + words.unknown(row, one.truth.value, names)
     comparison(
         one, others if row is None else [row, *others], "bud_custom", told.replace("*", ""),
         f"{NOT_PRIVATE}: expected errors on the true counts (closed form), beside the other strategies.", told,
@@ -82,6 +83,8 @@ def _unspent() -> None:
         if left > 0:
             why = "; the prior that this split was tuned on is paid from it" if origin and origin.spent else ""
             small_print(f"{percent(left / UNITS)} of the total is not spent on levels{why}.", width="content")
+        if found := tuned.whence("bud"):
+            small_print(found, width="content")
         if origin is not None:
             small_print(origin.label, width="content")
             tuned.own("bud")

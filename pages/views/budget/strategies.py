@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages.ui import frame, plans, router, tuned
+from pages.ui import frame, handover, plans, router
 from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.setting import in_a_row
@@ -30,6 +30,7 @@ from treedp_core.studies.budget import (
     GreedySplit,
     Optimum,
     Result,
+    Source,
     best_simple,
     composed_epsilon,
     greedy,
@@ -203,7 +204,7 @@ def _hand_over(one: Compared, row: Result) -> None:
             icon=":material/send:",
             on_click=_use,
             args=(one, row),
-            help="Sets it as the custom split of the Error lab and the Consistency page, with this noise. What a "
+            help="Sets it as the custom split of the Error lab, Consistency and Release plan, with this noise. What a "
             "prior took of the total stays unspent there.",
         )
         plans.button("bud", partial(plans.of_ledger, row.ledger, one.question.experiment), "from Budget split")
@@ -212,22 +213,17 @@ def _hand_over(one: Compared, row: Result) -> None:
             prose(f"Handed over: {lit(handed[1], 190)}", width="content")
             router.link("lab")
             router.link("consistency")
+            router.link("plan")
     if row.origin is not None and not row.origin.is_private:
         small_print(f":red[{NOT_PRIVATE}]: wherever this split is used, it tells about the true counts.")
 
 
 def _use(one: Compared, row: Result) -> None:
-    """Hand a split over to the Error lab and the Consistency page as their custom shares; none that cannot be read."""
+    """Have all pages take a split over as their custom shares; none that cannot be read."""
     try:
         row = one.at_press(row)
     except InputError:
         return
     asked = one.question.experiment
-    post = "least_squares" if one.question.least_squares else "none"
-    update: dict[str, Any] = {"lab_mechanisms": [asked.mechanism], "lab_post": [post], "lab_metric": asked.metric}
-    update |= {"con_mechanism": asked.mechanism, "con_post": post}
-    for page in ("lab", "con"):
-        update |= {f"{page}_allocation": s.CUSTOM, f"{page}_shares": row.handed_over}
-        tuned.keep(page, row.origin)
-    st.session_state.update(update)
+    handover.take(row.handed_over, Source(row.name, asked.epsilon), row.origin, asked)
     st.session_state[HANDED] = (row.name, row.handed_over)

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import frame, plans, result, tuned
+from pages.ui import frame, handover, plans, result, tuned
 from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.setting import in_a_row
-from pages.ui.settings import EPSILON, EPSILON_TUNED
+from pages.ui.settings import EPSILON, EPSILON_TUNED, THRESHOLD
 from pages.ui.store import dataset
 from pages.ui.text import lit, plain, prose
 from pages.views.budget import ask, compared, words
@@ -20,6 +20,7 @@ from pages.views.budget import settings as s
 from pages.views.budget.compared import Compared
 from pages.views.budget.strategies import marked
 from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment
 from treedp_core.figures.budget import targets_met
 from treedp_core.figures.of_budget import targets_of
 from treedp_core.notebook.code import Ran, call, given
@@ -29,6 +30,7 @@ from treedp_core.studies.budget import (
     Origin,
     Price,
     Prior,
+    Source,
     Target,
     Wanted,
     answer,
@@ -37,6 +39,7 @@ from treedp_core.studies.budget import (
     with_target,
     without,
 )
+from treedp_core.studies.budget.source import TARGETS
 from treedp_core.words import plural, privacy_text, setting_text
 
 SLOT: Final = "budget_targets"
@@ -230,12 +233,15 @@ def _ledger(of: Compared, targets: tuple[Target, ...], of_targets: Answer) -> No
         type="primary",
         disabled=not cost.shares,
         on_click=_use,
-        args=(cost, None if prior is None else prior.origin),
-        help="Puts the total into the sidebar and the split into “Your own split”.",
+        args=(cost, None if prior is None else prior.origin, of.question.experiment),
+        help="Puts the total into the sidebar, and the split with this noise into “Your own split”, the Error lab, "
+        "Consistency and Release plan. Back undoes it.",
     )
 
 
-def _use(cost: Price, prior: Origin | None) -> None:
+def _use(cost: Price, prior: Origin | None, asked: Experiment) -> None:
+    source = Source(TARGETS, cost.to_set, ask.text(), s.CONFIDENCE.value, THRESHOLD.value)
+    handover.take(cost.shares, source, prior, asked)
     EPSILON.set(cost.to_set)
     EPSILON_TUNED.set(EPSILON_TUNED.default if prior is None or prior.is_private else cost.to_set)
     s.SHARES.set(cost.shares)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from pages.ui.text import plain
@@ -19,6 +20,7 @@ from treedp_core.studies.budget import (
     Inverse,
     Optimum,
     Prior,
+    Problem,
     Question,
     Result,
     Target,
@@ -91,6 +93,27 @@ def mine(row: Result | None, results: Sequence[Result], question: Question) -> s
         return f"{told}."
     times = short(row.errors.tree / least.errors.tree)
     return f"{told}, {times} times that of the best here ({least.label}, {short(least.errors.tree)})."
+
+
+def unknown(row: Result | None, truth: Problem, names: Sequence[str]) -> str:
+    """Return why a split's error is not finite, and what to do: levels that nothing tells; `names` ready to show."""
+    if row is None or math.isfinite(row.errors.tree):
+        return ""
+    lost = [level for level, error in enumerate(row.errors.level.tolist()) if not math.isfinite(error)]
+    repaired = replace(truth, least_squares=True).summary(row.amounts).level
+    still = [level for level in lost if not math.isfinite(repaired[level])]
+    has, them = ("has", "it") if len(lost) == 1 else ("have", "them")
+    told = f" **∞**: {_listed(lost, names)} {has} no budget, so that nothing tells {them}."
+    share = f"give {_listed(still[-1:], names)} a share" if still else ""
+    if truth.least_squares or lost == still[-1:]:
+        return f"{told} {upper_first(share)}: the counts above are then sums of its own."
+    repair = "Switch on **Least squares** under *More*, which works a level out from those below"
+    return f"{told} {repair}{f', and {share}' if share else ''}."
+
+
+def _listed(levels: Sequence[int], names: Sequence[str]) -> str:
+    every = [names[level] for level in levels]
+    return " and ".join(filter(None, (", ".join(every[:-1]), every[-1])))
 
 
 def compared(row: Result, simple: Result | None) -> str:

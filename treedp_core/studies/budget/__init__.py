@@ -13,6 +13,7 @@ from treedp_core.studies.budget.prior import Prior, absent_leaves, public_of_fil
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.question import Question, prior_of, problem_on
 from treedp_core.studies.budget.reliability import Reliability, reliability
+from treedp_core.studies.budget.source import Source, source_of_text
 from treedp_core.studies.budget.strategies import (
     STRATEGIES,
     Result,
@@ -52,6 +53,7 @@ __all__ = [
     "Question",
     "Reliability",
     "Result",
+    "Source",
     "Strategy",
     "Target",
     "Wanted",
@@ -75,6 +77,7 @@ __all__ = [
     "public_of_file",
     "reliability",
     "smallest_budget",
+    "source_of_text",
     "step_table",
     "strategy_table",
     "target_table",

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from treedp_core.figures.cdf import CdfLines, band_figure
 from treedp_core.notebook.code import File, call
 from treedp_core.notebook.recipe import answers, read, written
 from treedp_core.plans import ReleasePlan
@@ -17,6 +18,8 @@ from treedp_core.records import Dataset, count_bins, count_hierarchy, domain_of_
 from treedp_core.records.stored import about, nodes_of, restored
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.bins import bins_of
+from treedp_core.studies.cdf.compare import draw, release_table
+from treedp_core.studies.cdf.widths import half_widths
 
 AGES = {"[0, 5)": 7, "[5, 18)": 17, "[18, 65)": 61, "[65, 100)": 22}
 
@@ -127,3 +130,49 @@ def test_a_plan_of_labels_asks_for_labels() -> None:
     assert plan.domain.bins is not None and not plan.domain.bins.is_numeric
     assert plan.domain.bins.columns == ("age",)
     assert plan.domain.categories == ((*AGES, "(other)"),)
+
+
+@given(edges=EDGES, cells=st.lists(st.integers(-2100, 2100), min_size=1, max_size=60), data=st.data())
+@settings(max_examples=40)
+def test_a_range_of_unequal_bins_holds_what_lies_between_its_edges(
+    edges: list[int], cells: list[int], data: st.DataObject
+) -> None:
+    """In tenths, counted by whole numbers; a place that is asked for moves to the nearest edge."""
+    counts = count_bins(
+        ("v\n" + "\n".join(f"{cell / 10!r}" for cell in cells)).encode(), "v", edges=[e / 10 for e in edges]
+    )
+    bins = bins_of(counts)
+    start = data.draw(st.integers(0, len(edges) - 2))
+    stop = data.draw(st.integers(start + 1, len(edges) - 1))
+    assert bins.ends(start, stop) == (edges[start] / 10, edges[stop] / 10)
+    last = stop == len(edges) - 1
+    inside = [cell for cell in cells if edges[start] <= cell < edges[stop] or (last and cell == edges[stop])]
+    assert bins.within(start, stop) == len(inside)
+    asked = data.draw(st.integers(-3000, 3000))
+    nearest = edges[bins.bin_at(asked / 10)]
+    assert abs(nearest - asked) == min(abs(edge - asked) for edge in edges)
+    assert round(bins.step * 10, 6) == min(b - a for a, b in pairwise(edges)) or bins.are_equal
+    assert bins.are_equal == (len({b - a for a, b in pairwise(edges)}) == 1)
+
+
+WAYS = {
+    "tree": CdfSettings(4, (2, 2), "discrete_laplace", 1.0),
+    "least squares": CdfSettings(4, (2, 2), "discrete_gaussian", 1.0, 1e-6, least_squares=True),
+    "matrix": CdfSettings(4, (), "discrete_gaussian", 1.0, 1e-6, strategy="root"),
+    "partition": CdfSettings(8, (), "discrete_laplace", 1.0, strategy="partition"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_of_release_is_drawn_over_the_true_widths(way: str) -> None:
+    """Noise is put on bins whatever their widths; the figure has each cumulative count above its own edge."""
+    asked = WAYS[way]
+    edges = [0.0, 0.5, 5.0, 18.0, 65.3, 66.0, 80.0, 90.0, 100.0][: asked.n_bins + 1]
+    records = "v\n" + "\n".join(str(edge + 0.1) for edge in edges[:-1] for _ in range(40))
+    bins = bins_of(count_bins(records.encode(), "v", edges=edges, outside="refuse"))
+    mine = draw(plan_cdf(asked), bins.counts, "squared", 3)
+    lines = CdfLines(bins.edges, bins.truth, mine.release.cumulative, mine.consistent)
+    fig = band_figure(lines, half_widths(mine), x_title="v", chosen=bins.ends(1, 3))
+    assert all(trace.x.tolist() == edges for trace in fig.data if trace.yaxis == "y2")
+    assert (fig.layout.shapes[0].x0, fig.layout.shapes[0].x1) == (0.5, 18.0)
+    assert release_table(bins, mine)["up to"].tolist() == edges[1:]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from treedp_core.checks import InputError, echo
 from treedp_core.privacy.origin import of_truth
-from treedp_core.records.edges import FloatArray, edges_of_labels
+from treedp_core.records.edges import FloatArray, are_intervals, edges_of_labels
 from treedp_core.records.read.text import OTHER, READ_BY, Notice, package_of
 from treedp_core.records.recipe import Recipe
 from treedp_core.tree import AnyArray, Tree
@@ -233,6 +233,8 @@ class Dataset:
 
         Labels show the edges of a count of numbers exactly. Categories are bins where their labels all meet end to end.
         """
+        if not are_intervals([self.labels.label(self.tree.level(self.tree.height).start)]):  # most are not
+            return None
         last = self.labels.of_level(self.tree.height)
         other = self.other_leaf
         return edges_of_labels(last[: last.size - (other is not None and self.tree.height == 1)])

@@ -107,7 +107,7 @@ class Bins:
     @cached_property
     def are_apart(self) -> bool:
         """Whether the labels of bins without edges are intervals: they do not meet end to end in this order."""
-        if self.labels is None:
+        if self.labels is None or not are_intervals([self.labels.label(self.first)]):
             return False
         return are_intervals(self.labels.of_level(len(self.labels.level_names) - 1)[: self.n_within])
 

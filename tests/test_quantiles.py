@@ -26,7 +26,7 @@ from treedp_core.studies.cdf.bins import Bins, bins_of
 from treedp_core.studies.cdf.compare import draw, quantile_table, release_table
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan
 from treedp_core.studies.cdf.partition import DividedPlan
-from treedp_core.studies.cdf.quantile import exact_quantiles
+from treedp_core.studies.cdf.quantile import exact_quantiles, told
 
 RELATIONS = [one.value for one in NeighbouringRelation]
 LAWS = {"laplace": 0.0, "discrete_laplace": 0.0, "gaussian": 1e-6, "discrete_gaussian": 1e-6}
@@ -83,6 +83,32 @@ def test_numbers_beyond_the_bounds_are_apart_or_cut(outside: str) -> None:
     assert data.is_cut == (outside == "clamp")
     assert truth.bin == (5 if outside == "other" else 20)
     assert data.truth_name == ("cut to the bounds" if data.is_cut else "true within the bounds")
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    values=st.lists(st.integers(-20, 100) | st.sampled_from(["", "?", "n/a"]), min_size=1, max_size=60),
+    p=st.sampled_from([0.05, 0.25, 0.5, 0.75, 0.95, 1.0]),
+    cut=st.booleans(),
+    edges=st.none() | st.just([0, 5, 18, 64]),
+)
+def test_a_quantile_is_a_record_in_the_bins(values: list[Any], p: float, cut: bool, edges: list[int] | None) -> None:
+    """Sorted by hand, what is beyond the bounds left out or cut to them: the bin holds the value that reaches p."""
+    numbers = [one for one in values if isinstance(one, int)]
+    if not numbers:
+        return
+    inside = [min(max(one, 0), 64) for one in numbers] if cut else [one for one in numbers if 0 <= one <= 64]
+    text = "age,row\n" + "".join(f"{one},1\n" for one in values)
+    bounds: dict[str, Any] = {"edges": edges} if edges else {"lower": 0, "upper": 64, "n_bins": 64}
+    data = bins_of(count_bins(text.encode(), "age", outside="clamp" if cut else "other", **bounds))
+    assert data.truth[-1] == len(inside) and data.total == len(values) and data.is_cut == cut
+    found = exact_quantiles(data.truth, [p])
+    assert len(found) == bool(inside)
+    for one in found:
+        value = sorted(inside)[math.ceil(p * len(inside) - 1e-9) - 1]
+        low, high = data.edges[one.bin : one.bin + 2]
+        assert low <= value < high or value == high == 64
+        assert low <= told(data, one) <= one.value(data.edges) <= high  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("branching", [None, (8, 8)])

@@ -73,9 +73,9 @@ def asked_bins() -> tuple[int, int, Callable[[], object]]:
     bins, say = choose(s.BINS.draw)
     text = s.BINS.value.strip()
     try:
-        return bins_from_text(text) if text else bins.n_bins, bins.n_bins, say
+        return bins_from_text(text) if text else bins.n_within, bins.n_within, say
     except InputError as error:
-        return bins.n_bins, bins.n_bins, partial(_say_refused, error, say)
+        return bins.n_within, bins.n_within, partial(_say_refused, error, say)
 
 
 def _say_refused(error: InputError, say: Callable[[], object]) -> None:

@@ -392,3 +392,36 @@ def test_the_answer_says_how_many_leaves_the_noise_hides() -> None:
     assert "1 000 records on 64 leaves; at ε = 1 the 95 % margin of a leaf is 36 records, and 58 leaves" in told
     large = dataset(Tree.from_branching_factors((2,)), [700, 800])
     assert "records, and every leaf is larger than that." in words(open_page("data", large, level="Basic"))
+
+
+def test_a_bound_that_was_not_counted_is_said_to_be_another_one_and_counted_by_a_press() -> None:
+    app = uploaded(VISITS, ["place"], contributions="2")
+    labelled(app.selectbox, "Unit column").set_value(1).run()
+    count(values(app, "Values of place", "x\ny"))
+    assert strip_of(app).endswith("· unit: who, at most 2 records") and "Until you say" not in words(app)
+    labelled(app.number_input, "Records of one unit").set_value(4).run()
+    assert strip_of(app).endswith("· unit: who, at most 4 records protected, 2 counted")
+    press(app, "count_to_bound")
+    assert held(app).report.recipe.bound == 4 and strip_of(app).endswith("· unit: who, at most 4 records")
+
+
+def test_what_looks_like_a_total_is_left_out_by_a_press() -> None:
+    app = count(uploaded(b"place\nx\ny\ny\nTotal\n", ["place"]))
+    assert held(app).counts.tolist() == [4, 1, 1, 2]
+    press(app, next(button.key for button in app.button if button.key and button.key.startswith("leave_out_")))
+    assert held(app).counts.tolist() == [3, 1, 2] and held(app).report.recipe.left_out == (("place", ("Total",)),)
+    assert "1 row with" in " ".join(info.value for info in app.info)
+
+
+def test_marks_of_numbers_are_asked_where_they_are_in_doubt_and_then_fixed() -> None:
+    app = uploaded(b"pay;x\n1.500;a\n900;a\n12.000;a\n", [])
+    labelled(app.segmented_control, "Levels from").set_value("bins").run()
+    labelled(app.selectbox, "Numeric column").set_value(1).run()
+    labelled(app.number_input, "Lower").set_value(0.0).run()
+    labelled(app.number_input, "Upper").set_value(20_000.0).run()
+    assert "can be read in more than one way" in words(app)
+    labelled(app.segmented_control, "Numbers of pay").set_value(",.").run()
+    assert "`1.500` is read as 1500" in words(app)
+    labelled(app.number_input, "Bins").set_value(4).run()
+    count(app)
+    assert held(app).counts.tolist() == [3, 2, 0, 1, 0, 0] and held(app).report.recipe.marks == (("pay", ",."),)

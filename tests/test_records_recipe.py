@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from treedp_core.records.read.numeric import look_at_numbers
 from treedp_core.records.read.total_words import reads_as_total
 from treedp_core.records.recipe import MARKS, as_json, recipe_of
 from treedp_core.studies.cdf.matrices.listed import ranges_of_table
+from treedp_core.studies.sweep.task import read_task
 
 FROM_DATA = domain_taken_from_the_data()
 GERMAN = b"pay;who\n1.500;a\n900;c\n12.000;d\n"
@@ -282,3 +284,27 @@ def test_a_plan_says_what_was_done_to_its_counts_and_does_it_again(kind: str) ->
     again = recount(ReleasePlan.from_json(plan.to_json()), file)
     assert again.fingerprint == data.fingerprint and again.report.recipe == data.report.recipe
     assert records_of(plan, again) == records_of(plan, data)
+
+
+def test_a_last_number_that_is_the_sum_of_the_others_is_said_to_be() -> None:
+    file = b"name,v\na,1.5\nb,2\nc,4\nall of them,7.5\n"
+    data = count_bins(file, "v", lower=0, upper=10, n_bins=2)
+    assert "is the sum of all others" in dict(data.report.notices)["TOTALS"] and data.total == 4
+    left = count_bins(file, "v", lower=0, upper=10, n_bins=2, left_out={"name": ["all of them"]})
+    assert "TOTALS" not in dict(left.report.notices) and left.total == 3
+    look = look_at_numbers(file, "v", left_out={"name": ["all of them"]})
+    assert look.rows == 3 and look.values.max() == 4
+
+
+def test_a_script_says_marks_and_what_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "n.csv").write_text("place;n\nUlm;1.500\nKiel;20\nSumme;1.520\n", encoding="utf-8")
+    data: dict[str, Any] = {"file": "n.csv", "columns": ["place"], "weight": "n"}
+    data |= {"marks": {"n": ",."}, "left_out": {"place": ["Summe"]}}
+    script = {"treedp_sweep": 1, "title": "one", "data": data, "experiments": {"epsilon": 1.0}, "simulated": False,
+              "by": "level"}  # fmt: skip
+    assert read_task(json.dumps(script).encode(), tmp_path).data.counts.tolist() == [1520, 20, 1500]
+    del data["marks"]
+    with pytest.raises(InputError, match="unless the option marks says which"):
+        read_task(json.dumps(script).encode(), tmp_path)
+    with pytest.raises(InputError, match="marks of each column as text"):
+        read_task(json.dumps(script | {"data": data | {"marks": {"n": 1}}}).encode(), tmp_path)

@@ -147,7 +147,9 @@ class BinsAsked:
         """Show how the column is spread and which share of it the bounds cut off, in red where it is more than 1 %."""
         table, column = self.table, self.column
         assert column is not None
-        found = table.looked("numbers", look_at_numbers, column, marks=self.marks or None)
+        found = table.looked(
+            "numbers", look_at_numbers, column, marks=self.marks or None, left_out=self.left_out or None
+        )
         show_state(found, "Looking at the column" if table.is_whole else "Reading the column")
         if not found.is_ready:
             return

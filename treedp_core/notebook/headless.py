@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.checks import InputError, echo
@@ -38,7 +38,7 @@ from treedp_core.records.export.tables import csv_bytes
 from treedp_core.records.made_up import generate
 from treedp_core.registry import load_plugin
 from treedp_core.studies.sweep.frames import columns_of
-from treedp_core.studies.sweep.task import MAX_BYTES, Task, counts_of, read_task
+from treedp_core.studies.sweep.task import MAX_BYTES, Task, counts_of, read_task, reading
 from treedp_core.watch import Watch
 from treedp_core.words import plural, setting_text
 
@@ -222,7 +222,9 @@ def _how(task: Task, script: str) -> Ran[Dataset]:
     lists = said["domain"]
     domain = call(domain_taken_from_the_data) if lists is None else call(domain_of_values, lists)
     file, columns = File(said["file"]), list(said["columns"])
-    return checked(given(data, count_hierarchy, file, columns, domain=domain.named("domain"), weight=said["weight"]))
+    how: dict[str, Any] = {name: one for name, one in reading(said).items() if one}
+    ran = given(data, count_hierarchy, file, columns, domain=domain.named("domain"), weight=said["weight"], **how)
+    return checked(ran)
 
 
 def _code(task: Task, data: Ran[Dataset]) -> str:

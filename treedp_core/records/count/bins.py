@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
+from treedp_core.records import totals
 from treedp_core.records.count import counting
 from treedp_core.records.count.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
 from treedp_core.records.count.left_out import LeftOut, without
@@ -29,6 +31,7 @@ from treedp_core.words import whole
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+_FEW: Final = 3  # numbers among which the last may be the sum of the others by chance
 
 
 @in_words
@@ -209,6 +212,7 @@ class _BinTally:
         self._counter = counting.PathCounter([edges.size - 1], weighted)
         self.rows = self.numbers = self.missing = self.outside = self.total = 0
         self.first_missing: int | None = None
+        self._sum = self._last = 0.0
 
     def add(self, values: FloatArray, amounts: IntArray | None, of_quota: NDArray[np.bool_] | None = None) -> None:
         """Count a batch of numbers, NaN standing for a cell without one; only rows that count."""
@@ -223,7 +227,10 @@ class _BinTally:
             row = int(np.argmax(absent))
             first = self.rows - (values.size if of_quota is None else of_quota.size)
             self.first_missing = first + (row if of_quota is None else int(np.flatnonzero(of_quota)[row]))
-        self.numbers += values.size - int(np.count_nonzero(absent))
+        numbers = values[~absent]
+        self.numbers += numbers.size
+        self._sum += float(numbers.sum())
+        self._last = float(numbers[-1]) if numbers.size else self._last
         kept = np.clip(values[~absent], self._edges[0], self._edges[-1]) if self._clamp else values[inside]
         of_kept = ~absent if self._clamp else inside
         self._counter.add([self._bins(kept)], [self._edges.size - 1], None if amounts is None else amounts[of_kept])
@@ -254,6 +261,9 @@ class _BinTally:
                     f"{whole(self.outside)} records of column {echo(column)} lie outside the bounds: {fate}.",
                 )
             )
+        if self.numbers > _FEW and self._last and math.isclose(2 * self._last, self._sum, rel_tol=1e-9):
+            told = f"The last number of column {echo(column)} is the sum of all others"
+            notices.append((totals.CODE, f"{told}: if its row is a total, leave it out by the option left_out."))
         inside, left_out = int(self.counts().sum()), self.missing + (0 if self._clamp else self.outside)
         return ReadReport(
             rows=self.rows,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -96,7 +96,8 @@ class NumberLook:
 
 @in_words
 def look_at_numbers(
-    origin: Origin, column: str, *, marks: Mapping[str, str] | None = None, name: str | None = None,
+    origin: Origin, column: str, *, marks: Mapping[str, str] | None = None,
+    left_out: Mapping[str, Collection[str]] | None = None, name: str | None = None,
     options: ReadOptions | None = None, progress: Progress | None = None,
 ) -> NumberLook:  # fmt: skip
     """Return how the numbers of a column are spread, from its first 2,000,000 rows.
@@ -105,7 +106,7 @@ def look_at_numbers(
 
     Parameters
     ----------
-    origin, marks, name, options, progress
+    origin, marks, left_out, name, options, progress
         As in `count_bins`, but that a column of which no marks were said is read with a decimal point.
 
     Raises
@@ -113,19 +114,25 @@ def look_at_numbers(
     InputError
         ``COLUMN_TYPE``, ``COLUMN_UNKNOWN``, ``NUMBER_TOO_LONG``, ``MARKS`` and the codes of `inspect`.
     """
+    from treedp_core.records.count.left_out import LeftOut, without
     from treedp_core.records.read import amounts
     from treedp_core.records.read.marks import PLAIN, checked
 
     table = open_table(origin, name, options)
     column = table.column(column)
+    out = LeftOut(table, left_out, [column])
     said = checked(marks, [column]).get(column, PLAIN)
     values, counts = np.empty(0), np.empty(0, dtype=np.int64)
     rows = blank = 0
     is_whole = True
-    with table.reading([], [column]) as batches:
+    beside = out.beside(())
+    with table.reading(beside, [column]) as batches:
         for arrays, done in batches:
-            read = amounts.numbers(arrays[0], column, table.first_row + rows, said)
-            rows, absent = rows + read.size, np.isnan(read)
+            kept = out.kept(dict(zip(beside, arrays, strict=False)), rows)
+            read = amounts.numbers(without(arrays[-1], kept), column, table.first_row + rows, said)
+            rows += read.size
+            read = read if kept is None else read[kept]
+            absent = np.isnan(read)
             blank += int(np.count_nonzero(absent))
             new, often = np.unique(_cut(read[~absent]), return_counts=True)
             values, at = np.unique(np.concatenate([values, new]), return_inverse=True)

@@ -13,8 +13,9 @@
 
 Data are made up; or ``{"branching": "2,2", "counts": [3, 0, 20, 7]}``, one count for each leaf; or ``{"file":
 "people.csv", "columns": ["state", "city"], "weight": null, "domain": {"state": [...], "city": [...]}}``, a file beside
-the script, whose categories are taken from the data where the domain is null. Experiments have the fields of
-`Experiment`: each a value, or a list of values to try; every combination is run.
+the script, whose categories are taken from the data where the domain is null; ``"marks": {"people": ",."}`` says how
+counts are written, ``"left_out": {"city": ["Total", "(blank)"]}`` which rows are no records.
+Experiments have the fields of `Experiment`: each a value, or a list of values to try; every combination is run.
 """
 
 from __future__ import annotations
@@ -154,8 +155,8 @@ def _data(said: dict[str, Any], folder: Path) -> tuple[Dataset, dict[str, Any], 
         counts = [checks.integer("a count", one, low=0, high=checks.MAX_COUNT) for one in told["counts"]]
         return of_leaf_counts(told["branching"], counts), told, None
     told = members(
-        {"weight": None, "domain": None} | said, "The data", file=str, columns=list, weight=(str, type(None)),
-        domain=(dict, type(None)),
+        dict.fromkeys(("weight", "domain", "marks", "left_out")) | said, "The data", file=str, columns=list,
+        weight=(str, type(None)), **dict.fromkeys(("domain", "marks", "left_out"), (dict, type(None))),
     )  # fmt: skip
     path = folder / told["file"]
     try:
@@ -167,7 +168,18 @@ def _data(said: dict[str, Any], folder: Path) -> tuple[Dataset, dict[str, Any], 
     if not all(isinstance(one, str) for one in told["columns"]):
         raise InputError("SCRIPT_VALUE", "Expected names of columns.")
     domain = domain_taken_from_the_data() if told["domain"] is None else domain_of_values(_values(told["domain"]))
-    return count_hierarchy(path, told["columns"], domain=domain, weight=told["weight"]), told, None
+    return count_hierarchy(path, told["columns"], domain=domain, weight=told["weight"], **reading(told)), told, None
+
+
+def reading(told: Mapping[str, Json]) -> dict[str, Any]:
+    """Return what a script says of its file besides: marks of numbers and rows left out, as counting takes them."""
+    marks, left_out = told["marks"], told["left_out"]
+    if isinstance(marks, dict) and not all(isinstance(one, str) for one in marks.values()):
+        raise InputError("SCRIPT_VALUE", 'Expected the marks of each column as text, such as {"people": ",."}.')
+    return {
+        "marks": marks if isinstance(marks, dict) else None,
+        "left_out": _values(left_out) if isinstance(left_out, dict) else None,
+    }
 
 
 def _values(said: Mapping[str, Json]) -> dict[str, list[str]]:

@@ -106,7 +106,7 @@ def _noise(plan: Stated) -> str:
         if len(set(scales)) == 1
         else f"{parameter} = " + ", ".join(f"{text} (level {i})" for (i, _), text in zip(noisy, scales, strict=True))
     )
-    return f"Every count gets independent {plan.law.label} noise with {which}."
+    return f"Every measured count gets independent {plan.law.label} noise with {which}."
 
 
 def _exact(plan: Stated) -> list[str]:

@@ -93,8 +93,8 @@ def _told(one: Compared, row: Result, found: Reliability) -> str:
     n_useful = int(found.useful(confidence).sum())
     return (
         f"Under “{row.label}” at ε = {setting_text(one.question.experiment.epsilon)}, "
-        f"**{whole(n_useful)} of {plural(found.tree.n_nodes, 'count')}** are within {short(s.WITHIN.value)} % with "
-        f"probability {short(confidence)}: "
+        f"**{whole(n_useful)} of {plural(found.tree.n_nodes, 'count')}** are within {setting_text(s.WITHIN.value)} % "
+        f"with probability {setting_text(confidence)} or more, each by itself: "
         + (
             "no level below the root has a majority of them."
             if not deepest

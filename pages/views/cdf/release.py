@@ -55,7 +55,7 @@ from treedp_core.studies.cdf.pipelines import above_bound, has_bound, lower_boun
 from treedp_core.studies.cdf.release import STRATEGIES
 from treedp_core.studies.cdf.widths import Width, half_widths, width_table
 from treedp_core.tree.workloads import range_count
-from treedp_core.words import above_least, exact, halves, short, signed, whole
+from treedp_core.words import above_least, exact, halves, margin, short, signed, whole
 
 MANY_BINS: Final = 1 << 13
 """Bins from which on the comparison of mechanisms takes seconds, and is asked for."""
@@ -277,7 +277,8 @@ def _errors(shown: _Shown) -> None:
     frame.figure(
         call(cdf_errors, _lines(shown), x_title=shown.data.unit, chosen=shown.ends),
         key="cdf_errors",
-        alt=f"Errors of the cumulative counts: on average {short(off.mean)} records{after}, at most {short(off.most)}.",
+        alt=f"Errors of the cumulative counts: on average {short(off.mean)} records{after}, at most "
+        f"{margin(off.most)}.",
         caption="NOT PRIVATE: the release minus the true counts; 0 is exact. The band covers 0 wherever it covers the "
         "true count.",
         ran=call(release_table, again(shown.data), shown.drawn),

@@ -48,6 +48,8 @@ def answer(the: Draw, found: Sequence[Expected]) -> str:
     if is_biased(the.experiment) or not found:
         return f"{start}, free of charge. After a biased step no formula tells the expected RMSE."
     before, after = (short(one.summary.tree) for one in (found[0], found[-1]))
+    if before == after:
+        return f"{start} and hardly lowers the expected RMSE of {before}, free of charge."
     return f"{start} and lowers the expected RMSE from {before} to {after}, free of charge."
 
 
@@ -109,7 +111,7 @@ def bias_line(the: Draw) -> str:
     """Return the sentence on bias: why a biased step lifts or lowers counts, with this draw's numbers."""
     biased = [step for step in the.experiment.postprocess if not POSTPROCESSORS[step].linear]
     if not biased:
-        return "Noise and least squares are unbiased: mean errors are near 0 at every size of count."
+        return "Noise and least squares are unbiased: over many draws, errors are 0 on average at every size of count."
     why, worst = POSTPROCESSORS[biased[-1]].why_biased, the.bias[1].worst(LEAST_GROUP)
     if worst is None:
         return why

@@ -64,7 +64,8 @@ SETTINGS: Final[tuple[Setting[Any], ...]] = (
 PRESETS: Final = (
     Preset(
         "Uniform vs minimax",
-        "Gaussian noise with least squares, level by level, split by minimax: every node gets the same error. "
+        "Gaussian noise with least squares, level by level, split by minimax: the largest node error is the least "
+        "possible; where all nodes of a level have as many children, every noisy node has it. "
         "Then choose the split “Uniform” and compare.",
         (
             COMPARED.to(("gaussian",)), POST.to(("none", "least_squares")), METRIC.to("rmse"), VIEW.to("level"),

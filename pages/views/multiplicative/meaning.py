@@ -17,7 +17,7 @@ from pages.views.multiplicative.settings import ETA
 from treedp_core.figures.multiplicative import accuracy_bars
 from treedp_core.notebook.code import Ran, call
 from treedp_core.studies.multiplicative import Setting, accuracy_table
-from treedp_core.words import plural, short, whole
+from treedp_core.words import margin, plural, short, whole
 
 WORDS: Final = (
     "**Multiplicative error forgives what is small beside the count.** With α = 0.1 a count of 10 000 may be off by "
@@ -64,15 +64,15 @@ def _answer(table: dict[str, Any], chosen: Setting, d: int, eta: float) -> str:
     least = dict(zip(table["mechanism"], table["τ (records)"], strict=True))
     best, tuned = table["mechanism"][0], least.get("Thresholds, tuned plan", math.nan)
     told = (
-        f"On {plural(d, 'level')}, {best} keeps counts of **{short(least[best])} and more** within a factor "
-        f"1 ± {short(chosen.alpha)} with probability {short(1 - eta)}"
+        f"On {plural(d, 'level')}, {best} keeps each count of **{margin(least[best])} and more**, by itself, within a "
+        f"factor 1 ± {short(chosen.alpha)} with probability {short(1 - eta)}"
     )
-    return f"{told}; the tuned thresholds need {short(tuned)}." if math.isfinite(tuned) else f"{told}."
+    return f"{told}; the tuned thresholds need {margin(tuned)}." if math.isfinite(tuned) else f"{told}."
 
 
 def _caption(chosen: Setting, d: int, eta: float) -> str:
     return (
-        f"Every count of τ or more is within a factor 1 ± {short(chosen.alpha)} with probability "
+        f"Each count of τ or more, by itself, is within a factor 1 ± {short(chosen.alpha)} with probability "
         f"{short(1 - eta)}, smaller ones within α τ records ((α, η)-accurate with threshold τ in Ghazi et al.), on "
         f"{plural(d, 'level')}, {whole(round(chosen.max_total))} records at most. Lemma 3.2 is Markov's inequality: "
         "plans do better than it says."

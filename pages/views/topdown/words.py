@@ -13,7 +13,7 @@ from treedp_core.studies.topdown import Drawn, OnLeaves, RuleResult, Subject, rh
 from treedp_core.studies.topdown.marginals import Marginals
 from treedp_core.studies.topdown.rows import usual_error
 from treedp_core.studies.topdown.wanted import RULES, Wanted
-from treedp_core.words import percent_set, plural, powers, privacy_text, setting_text, short, signed, whole
+from treedp_core.words import margin, percent_set, plural, powers, privacy_text, setting_text, short, signed, whole
 
 MAX_NAMED: Final = 4
 """Columns that a strip names."""
@@ -47,13 +47,13 @@ def counts(mine: Drawn, level: int, bound: float, confidence: float) -> str:
     """Return how far the counts of a level are off, and how far they may be."""
     here, name = mine.levels[level], lit(mine.subject.level_names[level], 24)
     theory = (
-        f"; with probability {percent_set(confidence)} none is off by more than {short(bound)} (Theorem 1)"
+        f"; with probability {percent_set(confidence)} none is off by more than {margin(bound)} (Theorem 1)"
         if RULES[mine.wanted.rule].is_bounded
         else ""
     )
     return (
-        f"On level {name} half of the nodes with records are off by at most {short(usual_error(here))} records, and in "
-        f"this release none by more than {short(here.max_error)}{theory}."
+        f"On level {name} half of the nodes with records are off by at most {margin(usual_error(here))} records, and "
+        f"in this release none by more than {margin(here.max_error)}{theory}."
     )
 
 

@@ -24,6 +24,7 @@ from treedp_core.records.read import arrow_ipc, excel, lent
 from treedp_core.records.read.holding import hold
 from treedp_core.records.read.readers import READERS, formats
 from treedp_core.records.read.sources import BLOCK_BYTES
+from treedp_core.words import whole
 
 openpyxl = pytest.importorskip("openpyxl")
 
@@ -250,3 +251,21 @@ def test_the_bytes_of_a_message_are_those_that_its_columns_take_up() -> None:
     told = [arrow_ipc._told(bytes(m.metadata), m.body) for m in pa.ipc.MessageReader.open_stream(out.getvalue())]
     assert [one.rows for one in told] == [0, 5000]
     assert 5_000_000 <= told[1].n_bytes <= 5_100_000 and len(out.getvalue()) < 100_000
+
+
+@pytest.mark.parametrize("blocks", [0, 2])
+def test_the_place_of_a_json_error_is_said_in_lines_and_columns_of_the_file(blocks: int) -> None:
+    good = '{"region": "North"}'
+    n = 2 + blocks * BLOCK_BYTES // len(good)
+    for text, line, column in (
+        ((good + "\n") * n + '{"region" "South"}\n', n + 1, 11),
+        ("[" + (good + ",\n") * n + '  {"region": South}]', n + 1, 14),
+        ("[" + (good + ", ") * n + "{]", 1, 3 + n * (len(good) + 2)),
+    ):
+        for mark in (b"", b"\xef\xbb\xbf"):
+            with pytest.raises(InputError) as refused:
+                count_hierarchy(mark + text.encode(), ["region"], domain=FROM_DATA)
+            assert refused.value.code == "JSON_SYNTAX"
+            assert f"Record {whole(n + 1)} is no JSON at line {whole(line)}, column {whole(column)}," in str(
+                refused.value
+            )

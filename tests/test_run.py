@@ -65,7 +65,7 @@ def script(tmp_path: Path) -> Callable[..., str]:
 
 
 def rows(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
+    return list(csv.DictReader(io.StringIO(text)))
 
 
 # ---- sweeps
@@ -449,6 +449,72 @@ def test_a_script_that_is_none_is_refused_in_a_sentence(
     assert headless.main([str(path)]) == 2
     told = capsys.readouterr()
     assert told.err.count("\n") == 1 and len(told.err) < 400 and told.out == ""
+
+
+PEOPLE = "state,city\nOhio,Akron\nOhio,Kent\nUtah,Ogden\nIdaho,Boise\n"
+LISTS: dict[str, Any] = {"city": ["Akron", "Kent", "Ogden"], "state": ["Ohio", "Utah"]}
+
+
+def of_people(domain: Any, *columns: str) -> dict[str, Any]:
+    return SCRIPT | {"data": {"file": "people.csv", "columns": columns or ["state", "city"], "domain": domain}}
+
+
+@pytest.mark.parametrize("names", [["state", "city"], ["city", "state"]])
+def test_the_lists_of_a_domain_are_those_of_the_columns_they_name_in_any_order(
+    names: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "people.csv").write_text(PEOPLE, encoding="utf-8")
+    content = of_people({name: LISTS[name] for name in names})
+    data = read_task(json.dumps(content).encode("utf-8-sig"), tmp_path).data
+    assert data.labels.level_names == ("all", "state", "city") and data.labels.of_level(1).tolist()[:2] == [
+        "Ohio",
+        "Utah",
+    ]
+    assert data.counts.tolist() == [4, 2, 1, 1, 1, 1, 0, 0, 0, 1] and data.report.other == 1
+
+
+@pytest.mark.parametrize(
+    ("domain", "named"),
+    [
+        ({"state": LISTS["state"], "citty": LISTS["city"]}, ["'citty'", "'state', 'city'"]),
+        ({"state": LISTS["state"], "city ": LISTS["city"]}, ["'city '", "'state', 'city'"]),
+        ({"state": LISTS["state"]}, ["no values for 'city'"]),
+        (LISTS | {"sex": ["F"]}, ["'sex'", "'state', 'city'"]),
+        (LISTS | {"state": ["Ohio ", "Utah"]}, ["'Ohio'", "'Ohio '", "row 2", "'state'"]),
+    ],
+)
+def test_names_that_are_unknown_misspelt_or_missing_are_refused_by_name(
+    domain: Any, named: list[str], script: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "people.csv").write_text(PEOPLE, encoding="utf-8")
+    assert headless.main([script(of_people(domain))]) == 2
+    told = capsys.readouterr()
+    assert all(one in told.err for one in named) and told.err.count("\n") == 1 and told.out == "", told.err
+
+
+@pytest.mark.parametrize("is_public", [True, False])
+def test_what_the_reader_notices_is_said_and_stands_in_the_report(
+    is_public: bool, script: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "people.csv").write_text(PEOPLE + "ohio,Akron\n", encoding="utf-8")
+    out = tmp_path / "out"
+    assert headless.main([script(of_people(LISTS if is_public else None)), "--out", str(out)]) == 0
+    told = capsys.readouterr().err.splitlines()
+    expected = "2 records have a category outside the public domain" if is_public else "taken from the data"
+    assert sum(one.startswith("treedp: NOT PRIVATE: ") and expected in one for one in told) == 1, told
+    for name in ("report.md", "report.html"):
+        assert expected in (out / name).read_text(encoding="utf-8")
+
+
+def test_a_table_on_standard_output_begins_with_its_header_and_a_file_for_excel_with_a_mark(
+    script: Callable[..., str], tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    path = script(b"\xef\xbb\xbf" + json.dumps(SCRIPT).encode())
+    assert headless.main([path]) == 0
+    assert capsysbinary.readouterr().out.startswith(b"mechanism,")
+    assert headless.main([path, "--out", str(tmp_path / "out")]) == 0
+    (table,) = (tmp_path / "out").glob("*.csv")
+    assert table.read_bytes().startswith(b"\xef\xbb\xbfmechanism,")
 
 
 def test_experiments_that_are_refused_end_with_a_sentence(

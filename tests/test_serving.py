@@ -10,15 +10,18 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
 import websockets.sync.client
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.formparsers import MultiPartParser
 from websockets.exceptions import InvalidStatus
 
@@ -124,6 +127,87 @@ def test_another_origin_may_not_send(app: LiveServer) -> None:
     path = "/_stcore/upload_file/nobody/nothing"
     assert ask(app.url, path, "PUT", Origin="http://localhost:1").status == 403
     assert ask(app.url, path, "DELETE", Origin="http://evil.example").status == 403
+
+
+def asked_of_the_gate(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, path: str, allowed: list[str], **headers: str
+) -> tuple[int, str, list[str]]:
+    """Status and body that the gate gives to a request, 200 where it lets it pass, and what it logs."""
+    serving._TOLD.clear()
+    caplog.clear()
+    get_option = serving.config.get_option
+    monkeypatch.setattr(
+        serving.config, "get_option", lambda name: allowed if name == "server.allowedHosts" else get_option(name)
+    )
+    sent: list[dict[str, object]] = []
+
+    async def streamlit(scope: object, receive: object, send: Callable[[dict[str, object]], Awaitable[None]]) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def send(message: dict[str, object]) -> None:
+        sent.append(message)
+
+    named = [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in headers.items()]
+    scope = {
+        "type": "http", "method": headers.pop("method", "GET"), "path": path, "query_string": b"", "headers": named,
+        "server": ("127.0.0.1", 8501), "client": ("192.0.2.1", 1),
+    }  # fmt: skip
+    for _ in range(3):
+        asyncio.run(serving.Gate(streamlit)(scope, streamlit, send))  # type: ignore[arg-type]
+    said = [record.getMessage() for record in caplog.records if record.name == "treedp"]
+    return int(str(sent[0]["status"])), str(sent[1]["body"]) if len(sent) > 3 else "", said
+
+
+PUBLIC = ["localhost", "trees.example.org"]
+
+
+def test_a_name_that_is_refused_stands_in_the_log_once_with_the_variable_that_would_allow_it(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    status, body, said = asked_of_the_gate(monkeypatch, caplog, "/", PUBLIC, host="other.example.org")
+    assert status == 403 and serving.HOSTS_VARIABLE in body and body.count(". ") == 0
+    assert len(said) == 1 and "'other.example.org'" in said[0] and "STREAMLIT_SERVER_ALLOWED_HOSTS" in said[0]
+    status, body, said = asked_of_the_gate(
+        monkeypatch, caplog, "/", PUBLIC, host="localhost:8501", method="PUT", origin="https://trees.example.org"
+    )
+    assert status == 403 and "proxy" in body and len(said) == 1
+    assert all(
+        one in said[0] for one in ("'trees.example.org'", "'localhost:8501'", serving.HOSTS_VARIABLE, "Host header")
+    )
+
+
+@given(st.text(st.characters(codec="latin-1"), max_size=400))
+def test_a_refused_name_is_bounded_and_escaped_in_the_log_and_never_a_fault(name: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        said: list[str] = []
+        patch.setattr(serving, "_TOLD", set())
+        patch.setattr(serving.logging, "getLogger", lambda name: SimpleNamespace(warning=said.append))
+        for _ in range(3):
+            serving._log("The name {} is refused.", name)
+        assert len(said) == 1 and said[0].isascii() and said[0].isprintable() and len(said[0]) < 450
+        assert not serving._is_own(f"http://{name}", "localhost:8501") or name.lower() == "localhost:8501"
+        serving._is_number(name)
+        for number in range(100):
+            serving._log("The name {} is refused.", f"{number}.example.org")
+        assert len(said) == serving.MAX_TOLD
+
+
+@pytest.mark.parametrize(
+    ("host", "path", "method", "status"),
+    [
+        ("127.0.0.1:8501", "/_stcore/health", "GET", 200), ("127.0.0.1", "/_stcore/health", "HEAD", 200),
+        ("[::1]:8501", "/_stcore/health", "GET", 200), ("10.1.2.3:8501", "/_stcore/health", "GET", 200),
+        ("127.0.0.1:8501", "/", "GET", 403), ("127.0.0.1:8501", "/_stcore/health", "PUT", 403),
+        ("127.0.0.1:8501", "/x/_stcore/health", "GET", 403), ("127.0.0.1:8501", "/_stcore/stream", "GET", 403),
+        ("evil.example", "/_stcore/health", "GET", 403), ("127.0.0.1.evil.example", "/_stcore/health", "GET", 403),
+        ("127.0.0.1@evil.example", "/_stcore/health", "GET", 403), ("", "/_stcore/health", "GET", 403),
+    ],
+)  # fmt: skip
+def test_a_probe_by_address_learns_that_the_app_lives_and_nothing_else(
+    host: str, path: str, method: str, status: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A page that rebinds its own name to this machine asks by that name, so an address is none of its."""
+    assert asked_of_the_gate(monkeypatch, caplog, path, PUBLIC, host=host, method=method)[0] == status
 
 
 def test_sites_that_may_frame_the_app_are_listed_by_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,6 +316,7 @@ def test_a_listed_public_name_is_served_through_a_proxy_and_a_signal_ends_it() -
     with ended_by(signal.SIGTERM, "127.0.0.1", STREAMLIT_SERVER_ALLOWED_HOSTS="127.0.0.1 trees.example.org") as url:
         assert ask(url, "/", Host="trees.example.org").status == 200
         assert ask(url, "/", Host="localhost").status == 403
+        assert ask(url, "/_stcore/health").status == 200  # who watches the server asks by its address
         assert websocket_status(url, "trees.example.org", Origin="https://trees.example.org") == 101
         assert ask(url, "/_stcore/metrics").status == 200
         assert ask(url, "/_stcore/metrics", X_Forwarded_For="192.0.2.1").status == 403

@@ -24,7 +24,6 @@ DEEP = 100_000
         (b"!!python/object/apply:os.system ['touch /tmp/canary']", "CONFIG_NOT_JSON"),
         (b"", "CONFIG_NOT_JSON"),
         (b"\xff\xfe{\x00}\x00", "CONFIG_NOT_JSON"),
-        (b'\xef\xbb\xbf{"eps": 1}', "CONFIG_NOT_JSON"),
         (b'{"eps": 1}{"eps": 2}', "CONFIG_NOT_JSON"),
         (b'{"eps": NaN}', "CONFIG_VALUE"),
         (b'{"eps": Infinity}', "CONFIG_VALUE"),
@@ -96,3 +95,16 @@ VALUES = st.recursive(
 def test_what_python_writes_comes_back(value: Any) -> None:
     text = json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     assert parse(text, most=len(text)) == value
+
+
+@given(st.integers(0, 40), st.integers(0, 40))
+def test_the_place_of_an_error_is_said_and_a_byte_order_mark_is_no_error(lines: int, spaces: int) -> None:
+    text = '{"a": 1,' + "\n" * lines + " " * spaces
+    at = f"line {lines + 1}, column {spaces + 1 + 8 * (lines == 0)}:"
+    for mark in (b"", b"\xef\xbb\xbf"):
+        assert parse(mark + (text + '"b": 2}').encode(), most=1000) == {"a": 1, "b": 2}
+        with pytest.raises(InputError) as refused:
+            parse(mark + (text + "?}").encode(), most=1000)
+        assert at in str(refused.value) and refused.value.__context__ is None
+    with pytest.raises(InputError, match=rf"line {lines + 1}, byte {len(text) + 2};"):
+        parse((text + '"').encode() + b'\xff": 2}', most=1000)

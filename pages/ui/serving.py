@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import ipaddress
 import logging
 import os
 import re
@@ -41,6 +42,16 @@ _POLICY: Final = (
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' ws://{host} wss://{host}; "
     "worker-src 'self' blob:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors {ancestors}"
 )
+HOSTS_VARIABLE: Final = "STREAMLIT_SERVER_ALLOWED_HOSTS"
+_NOT_SERVED: Final = f"This name is not served here; whoever runs the app adds it to {HOSTS_VARIABLE}."
+_NOT_OWN: Final = (
+    "Pages of another origin may not do this. If this is the app's own page, its proxy passes on another "
+    "Host than the browser asks for."
+)
+MAX_TOLD: Final = 20
+"""Refused names that the log has, each once: strangers send as many as they like."""
+_MAX_NAME: Final = 100
+_TOLD: Final[set[str]] = set()
 _INLINE_SCRIPT: Final = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 
@@ -76,11 +87,18 @@ class Gate:
 def _refusal(scope: Scope, headers: Headers) -> Response | None:
     """The answer to a request that is not served, or None."""
     host = headers.get("host", "")
-    if not is_host_allowed(host):
-        return PlainTextResponse("This name is not served here; the operator lists it in server.allowedHosts.", 403)
+    if not is_host_allowed(host) and not (_is_probe(scope) and _is_number(host)):
+        _log(
+            f"The host name {{}} is refused; to serve it, add it to {HOSTS_VARIABLE}, names separated by spaces.", host
+        )
+        return PlainTextResponse(_NOT_SERVED, 403)
     reads = scope["type"] == "http" and scope["method"] in ("GET", "HEAD", "OPTIONS")
-    if not reads and not _is_own(headers.get("origin"), host):
-        return PlainTextResponse("Pages of another origin may not do this.", 403)
+    if not reads and not _is_own(origin := headers.get("origin"), host):
+        told = (
+            "A page of {} is refused, as it asked under another name, {}; if it is this app's own, have the proxy pass "
+        )
+        _log(f"{told}the Host header on, and add that name to {HOSTS_VARIABLE}.", _place(origin), host)
+        return PlainTextResponse(_NOT_OWN, 403)
     if scope["path"].startswith(_OPERATORS_ONLY) and not _is_from_here(scope, headers):
         return PlainTextResponse("Only for the operator, on the machine itself.", 403)
     if is_class():
@@ -97,7 +115,39 @@ def _is_own(origin: str | None, host: str) -> bool:
     >>> _is_own("http://localhost:8501", "localhost:8501"), _is_own("http://localhost:1", "localhost:8501")
     (True, False)
     """
-    return origin is None or urlsplit(origin).netloc.lower() == host.lower()
+    return origin is None or _place(origin).lower() == host.lower()
+
+
+def _place(origin: str | None) -> str:
+    """The name and the port of an origin."""
+    return (origin or "").partition("://")[2]
+
+
+def _is_probe(scope: Scope) -> bool:
+    """Whether a request only asks if the app lives, as whoever watches a server does, often by its address."""
+    base = (config.get_option("server.baseUrlPath") or "").strip("/")
+    path = f"/{base}/_stcore/health" if base else "/_stcore/health"
+    return scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and bool(scope["path"] == path)
+
+
+def _is_number(host: str) -> bool:
+    """Whether a host is given by its address: a page that rebinds its name to one asks by the name.
+
+    >>> _is_number("127.0.0.1:8501"), _is_number("[::1]:8501"), _is_number("10.0.0.7"), _is_number("10.evil.example")
+    (True, True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(urlsplit(f"//{host}").hostname or "") is not None
+    except ValueError:
+        return False
+
+
+def _log(sentence: str, *names: str) -> None:
+    """Say once in the log which name was refused: at most so much of it, and without what acts on a terminal."""
+    said = sentence.format(*(ascii(name.rpartition("@")[2][:_MAX_NAME]) for name in names))
+    if said not in _TOLD and len(_TOLD) < MAX_TOLD:
+        _TOLD.add(said)
+        logging.getLogger("treedp").warning(said)
 
 
 def _is_from_here(scope: Scope, headers: Headers) -> bool:
@@ -109,7 +159,7 @@ def _is_from_here(scope: Scope, headers: Headers) -> bool:
 def _without_key(scope: Scope, headers: Headers) -> Response | None:
     """What a browser gets that does not hold the key of this start; None if it does, or none is asked for."""
     key = os.environ.get(KEY_VARIABLE)
-    if not key or scope["path"].endswith("/_stcore/health"):
+    if not key or _is_probe(scope):
         return None
     name = f"treedp_{scope['server'][1] if scope.get('server') else 0}"
     if same(cookie(headers, name), key):

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import time
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,7 +34,7 @@ from treedp_core.notebook.report import report_of
 from treedp_core.notebook.study import checked, note_of, visible
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy.origin import NOT_PRIVATE
-from treedp_core.records import Dataset, count_hierarchy, domain_of_values, domain_taken_from_the_data
+from treedp_core.records import Dataset, DomainSource, count_hierarchy, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.export.tables import csv_bytes
 from treedp_core.records.made_up import generate
 from treedp_core.registry import load_plugin
@@ -61,11 +62,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
         task = read_task(content, path.absolute().parent)
+        for sentence in _of_reading(task.data):
+            say(f"{NOT_PRIVATE}: {sentence}")
         out = None if asked.out is None else new_folder(asked.out)
         found = _swept(task, asked.executor, asked.plugin)
         cell, whole = told(task, found, asked.made_by, path.name)
         if out is None:
-            sys.stdout.write(whole.decode())
+            sys.stdout.buffer.write(whole.removeprefix(BOM_UTF8))  # the mark is for Excel, which opens files
         else:
             write(out, [cell], task.title)
             if cell.columns is None:  # more rows than a notebook takes
@@ -165,6 +168,13 @@ def progress(task: Task) -> Watch:
     return Watch(step)
 
 
+def _of_reading(data: Dataset) -> list[str]:
+    """What a person should know of how a file was read; it tells of single records."""
+    taken = data.domain_source is DomainSource.FROM_DATA and data.source_digest
+    which = ["The categories are taken from the data: list them in the script, as public ones."] if taken else []
+    return which + [visible(sentence) for _, sentence in data.report.notices]
+
+
 def _author(one: Experiment) -> str:
     """Who wrote an entry of an experiment that nobody has reviewed; nothing where all are reviewed."""
     asked = (MECHANISMS.author(one.mechanism), ALLOCATIONS.author(one.allocation), METRICS.author(one.metric),
@@ -191,7 +201,8 @@ def told(task: Task, found: Sequence[Outcome], version: str, script: str) -> tup
         figure=Drawing.of(json.loads(of(found, level_names=names).to_json())) if one_metric else None,
         columns=table_of(columns) if n_rows <= MAX_TABLE_ROWS else None, label=label, badges=tuple(badges),
         caption=caption, alt=f"{task.title}: {caption}", code=_code(task, how), settings=_settings(task),
-        about=visible(data.name), data=note_of(data, None) if task.is_private else None,
+        about=" · ".join([visible(data.name), *_of_reading(data)]),
+        data=note_of(data, None) if task.is_private else None,
         seed=task.cells[0].seed, version=version, made=datetime.now(UTC).isoformat(timespec="seconds"),
         holds_counts=task.is_private,
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -37,6 +37,8 @@ class Domain:
         SHA-256 (hex) of the file it was read from; empty where there was none, or where its records are public.
     records : (n_nodes,) int or None
         How often the file lists each leaf, or the counts beside it; None for a list that only says what exists.
+    names : tuple of str
+        The column that each vocabulary is named by; empty where its place alone says whose it is.
     """
 
     source: DomainSource
@@ -44,6 +46,39 @@ class Domain:
     path_tree: paths.PathTree | None = None
     source_digest: str = ""
     records: IntArray | None = None
+    names: tuple[str, ...] = ()
+
+    def of_columns(self, columns: Sequence[str]) -> Domain:
+        """Return the domain of these columns, its lists in their order: names decide, wherever there are any.
+
+        Raises
+        ------
+        InputError
+            ``DOMAIN_LEVELS``, ``DOMAIN_COLUMNS``.
+
+        Examples
+        --------
+        >>> domain_of_values({"city": ["Kiel", "Ulm"], "state": ["A"]}).of_columns(["state", "city"]).vocabularies
+        (('A',), ('Kiel', 'Ulm'))
+        """
+        if self.source is DomainSource.FROM_DATA or self.names == tuple(columns):
+            return self
+        if self.path_tree is None and self.names:
+            _refuse_other_names(self.names, columns)
+            lists = dict(zip(self.names, self.vocabularies, strict=True))
+            return replace(self, names=tuple(columns), vocabularies=tuple(lists[name] for name in columns))
+        if len(self.vocabularies) != len(columns):
+            raise InputError(
+                "DOMAIN_LEVELS",
+                f"The domain has {len(self.vocabularies)} levels but {len(columns)} columns are chosen.",
+            )
+        if set(self.names) == set(columns):
+            raise InputError(
+                "DOMAIN_COLUMNS",
+                f"The paths of the domain are {_joined(self.names)}, but the columns are {_joined(columns)}; take both "
+                "in one order.",
+            )
+        return self
 
     def refuse_own_records(self, source_digest: str, own: IntArray | None = None) -> None:
         """Refuse to call a file public whose bytes, or whose records on each leaf, are those of the private data.
@@ -99,7 +134,8 @@ def domain_of_values(values: Mapping[str, Sequence[str]] | Sequence[Sequence[str
     Parameters
     ----------
     values : mapping from column name to labels, or a sequence of label lists
-        One entry per level, in order. A label "(blank)" receives records without a value in that column, a label
+        One entry per level: of a mapping in any order, as its names are those of the columns that are counted; of a
+        sequence in the order of the levels. A label "(blank)" receives records without a value in that column, a label
         "(other)" those with a value that is not listed.
 
     Raises
@@ -113,6 +149,7 @@ def domain_of_values(values: Mapping[str, Sequence[str]] | Sequence[Sequence[str
     >>> domain_of_values({"sex": ["F", "M"], "age": ["0-17", "18+"]}).tree.n_leaves
     4
     """
+    is_named = isinstance(values, Mapping)
     named = values if isinstance(values, Mapping) else {f"column {j}": v for j, v in enumerate(values, start=1)}
     levels_checked(len(named))
     n_nodes, n_level = 1, 1
@@ -120,7 +157,9 @@ def domain_of_values(values: Mapping[str, Sequence[str]] | Sequence[Sequence[str
         n_level *= len(labels)
         n_nodes += n_level
     checks.nodes(n_nodes, "The full product of the listed values")
-    return Domain(DomainSource.PUBLIC, tuple(_listed(str(name), labels) for name, labels in named.items()))
+    lists = tuple(_listed(str(name), labels) for name, labels in named.items())
+    names = tuple(text.normalise(str(name)) for name in named) if is_named else ()
+    return Domain(DomainSource.PUBLIC, lists, names=names)
 
 
 def domain_taken_from_the_data() -> Domain:
@@ -142,6 +181,23 @@ def levels_checked(n_levels: int) -> int:
             f"{n_levels} columns were chosen for the hierarchy; at most {checks.MAX_LEVEL_COLUMNS} are accepted.",
         )
     return n_levels
+
+
+def _refuse_other_names(names: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse lists for columns that are not counted, and columns that are without a list."""
+    unknown = [name for name in names if name not in columns]
+    missing = [name for name in columns if name not in names]
+    if unknown:
+        raise InputError(
+            "DOMAIN_COLUMNS",
+            f"The domain lists values for {_joined(unknown)}; the columns of the tree are {_joined(columns)}.",
+        )
+    if missing:
+        raise InputError("DOMAIN_COLUMNS", f"The domain lists no values for {_joined(missing)}; list them, too.")
+
+
+def _joined(names: Sequence[str]) -> str:
+    return ", ".join(map(echo, names))
 
 
 def _listed(column: str, labels: Sequence[str]) -> tuple[str, ...]:

@@ -102,9 +102,9 @@ def count_hierarchy(
     ------
     InputError
         The codes of `inspect`, of labels, of counts and of rows; ``NO_LEVELS``, ``TOO_MANY_LEVELS``,
-        ``LEVEL_REPEATED``, ``COUNT_AS_LEVEL``, ``COLUMN_UNKNOWN``, ``TOO_MANY_NODES``, ``TOTAL_TOO_LARGE``;
-        ``MARKS``, ``LEFT_OUT``; ``OUTSIDE_DOMAIN`` where records that fit no category are to be refused;
-        ``DOMAIN_IS_DATA`` when the records are given as their own public domain.
+        ``LEVEL_REPEATED``, ``COUNT_AS_LEVEL``, ``DOMAIN_LEVELS``, ``DOMAIN_COLUMNS``, ``COLUMN_UNKNOWN``,
+        ``TOO_MANY_NODES``, ``TOTAL_TOO_LARGE``, ``MARKS``, ``LEFT_OUT``; ``OUTSIDE_DOMAIN`` where records that fit no
+        category are to be refused; ``DOMAIN_IS_DATA`` when the records are given as their own public domain.
 
     Examples
     --------
@@ -119,7 +119,8 @@ def count_hierarchy(
 
     table = open_table(origin, name, options)
     weight = None if weight is None else table.column(weight)
-    chosen = _checked_choice(table, columns, weight, domain)
+    chosen = _checked_choice(table, columns, weight)
+    domain = domain.of_columns(chosen)
     said = checked(marks, () if weight is None else (weight,))
     out = LeftOut(table, left_out, [weight])
     quota = quota_of(None if unit is None else table.column(unit), contributions, weight, chosen)
@@ -144,7 +145,7 @@ def count_hierarchy(
     return replace(found, report=replace(report, notices=told, totals=totals))
 
 
-def _checked_choice(table: TableReader, columns: Sequence[str], weight: str | None, domain: Domain) -> list[str]:
+def _checked_choice(table: TableReader, columns: Sequence[str], weight: str | None) -> list[str]:
     levels_checked(len(columns))
     chosen = [table.column(column) for column in columns]
     repeated = [column for column in chosen if chosen.count(column) > 1]
@@ -152,10 +153,6 @@ def _checked_choice(table: TableReader, columns: Sequence[str], weight: str | No
         raise InputError("LEVEL_REPEATED", f"Column {echo(repeated[0])} is chosen twice; choose each column once.")
     if weight in chosen:
         raise InputError("COUNT_AS_LEVEL", f"Column {echo(weight)} holds the counts, so it cannot be a level too.")
-    if domain.source is DomainSource.PUBLIC and len(domain.vocabularies) != len(chosen):
-        raise InputError(
-            "DOMAIN_LEVELS", f"The domain has {len(domain.vocabularies)} levels but {len(chosen)} columns are chosen."
-        )
     return chosen
 
 

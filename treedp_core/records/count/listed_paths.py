@@ -92,11 +92,11 @@ def domain_of_paths(
         )
     vocabularies = tuple(tuple(column.labels) for column in label_columns)
     if records_are_public:
-        return Domain(DomainSource.PUBLIC, vocabularies, built)
+        return Domain(DomainSource.PUBLIC, vocabularies, built, names=tuple(chosen))
     lists_only = not beside and int(sums.max()) == 1
     own = np.zeros(built.tree.n_nodes, dtype=np.int64)
     np.add.at(own, built.leaf_of_path, sums)
-    return Domain(DomainSource.PUBLIC, vocabularies, built, table.digest(), None if lists_only else own)
+    return Domain(DomainSource.PUBLIC, vocabularies, built, table.digest(), None if lists_only else own, tuple(chosen))
 
 
 def _refuse_blanks_inside(label_columns: Sequence[LabelColumn], codes_of_paths: AnyArray, length: AnyArray) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from treedp_core.records.read.columns import LabelColumn
 
 IntArray = NDArray[np.int64]
+LISTED_WITH_SPACES: Final = "LISTED_WITH_SPACES"
+"""Code of the notice on a label that is listed with other spaces than it is written."""
 
 
 @dataclass
@@ -162,6 +164,16 @@ def strangers_notice(tally: Tally) -> list[text.Notice]:
                 f"{text.OTHER}{example_of(tally)}.",
             )
         )
+    for column in tally.columns:
+        if column.spaced is not None:
+            label, row, listed = column.spaced
+            notices.append(
+                (
+                    LISTED_WITH_SPACES,
+                    f"Column {echo(column.name)} has {echo(label)} in row {whole(row)}, the public domain has "
+                    f"{echo(listed)}: spaces make them two labels; list it as the file has it.",
+                )
+            )
     if tally.missing:
         notices.append(
             ("MISSING", f"{whole(tally.missing)} records with a missing value are counted under {text.OTHER}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final
 
 import numpy as np
@@ -42,6 +42,8 @@ class LabelColumn:
         self.renormalised = 0
         self.first_unknown: tuple[str, int] | None = None
         self.unlisted_totals: dict[str, None] = {}
+        self.spaced: tuple[str, int, str] | None = None
+        """The first label that differs from a listed one only by spaces, its row, and that one."""
         self._first_row = first_row
         self._codes = {label: code for code, label in enumerate(self.labels)}
         self._last: tuple[Any, bool, NDArray[np.int32]] | None = None
@@ -51,6 +53,11 @@ class LabelColumn:
         """Set the codes of blank cells and of labels that are not listed (listed vocabularies only)."""
         self.blank, self.unknown = blank, unknown
         self._codes[""] = blank
+
+    @cached_property
+    def _by_words(self) -> dict[str, str]:
+        """The listed labels, each by its words with one space between them."""
+        return {" ".join(label.split()): label for label in self.labels}
 
     @property
     def size(self) -> int:
@@ -141,6 +148,8 @@ class LabelColumn:
                 self.first_unknown = self.first_unknown or (label, where())
                 if len(self.unlisted_totals) < _FEW and reads_as_total(label):
                     self.unlisted_totals[label] = None
+                if self.spaced is None and (listed := self._by_words.get(" ".join(label.split()))):
+                    self.spaced = label, where(), listed
                 return self.unknown
             known = len(self.labels)
             self.labels.append(label)

@@ -103,7 +103,7 @@ def _records(source: FileSource) -> Iterator[tuple[Record, int]]:
             number += 1
             yield read.record(number), read.stream.done
         if is_array and not read.starts("]"):
-            raise _syntax(number + 1)
+            raise read.refusal(number + 1)
     finally:
         read.stream.close()
 
@@ -118,6 +118,7 @@ class _Pieces:
             object_pairs_hook=_record, parse_float=str, parse_int=str, parse_constant=str
         ).raw_decode
         self._text, self._at, self._bytes, self._is_over = "", 0, 0, False
+        self._line, self._column = 1, 1  # of the first character of the text
 
     def skip(self, gap: re.Pattern[str]) -> bool:
         """Go on behind what matches; return whether anything follows."""
@@ -136,11 +137,11 @@ class _Pieces:
     def record(self, number: int) -> Record:
         """Return the record that follows."""
         while True:
-            refusal = _syntax(number)
             try:
                 value, end = self._scan(self._text, self._at)
                 break
             except json.JSONDecodeError as error:  # refused outside the handler: the error holds the text
+                refusal = self.refusal(number, error.pos)
                 is_cut = error.msg.startswith("Unterminated") or error.pos > len(self._text) - _ESCAPE
             except RecursionError:
                 refusal, is_cut = _no_record(number), False
@@ -152,6 +153,21 @@ class _Pieces:
         if not isinstance(value, dict):
             raise _no_record(number)
         return value
+
+    def refusal(self, number: int, at: int | None = None) -> InputError:
+        """Return the refusal of a record that is no JSON, which says where: by default at what follows."""
+        line, column = self._place(self._at if at is None else at)
+        return InputError(
+            "JSON_SYNTAX",
+            f"Record {whole(number)} is no JSON at line {whole(line)}, column {whole(column)}, or the file is cut "
+            "short; save it again.",
+        )
+
+    def _place(self, at: int) -> tuple[int, int]:
+        """Line and column in the file of a character of the text."""
+        before = self._text.rfind("\n", 0, at)
+        column = at - before if before >= 0 else self._column + at
+        return self._line + self._text.count("\n", 0, at), column
 
     def _more(self) -> bool:
         """Read another block, unless the text is over."""
@@ -167,6 +183,7 @@ class _Pieces:
             refusal = encoding_error(self._bytes - len(block) + error.start)
         if refusal is not None:  # outside the handler: the decoder's own error holds the bytes
             raise refusal
+        self._line, self._column = self._place(self._at)
         self._text, self._at = self._text[self._at :] + text, 0
         return bool(text) or not self._is_over
 
@@ -178,10 +195,6 @@ def _record(pairs: list[tuple[str, Any]]) -> Record:
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError("JSON_REPEATED", f"A record names {echo(twice)} twice; names must differ.")
     return found
-
-
-def _syntax(number: int) -> InputError:
-    return InputError("JSON_SYNTAX", f"Record {whole(number)} is no JSON, or the file is cut short; save it again.")
 
 
 def _no_record(number: int) -> InputError:

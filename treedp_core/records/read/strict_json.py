@@ -33,6 +33,9 @@ def parse(content: bytes, *, most: int, what: str = "The file") -> Json:
 
     >>> parse(b'{"eps": 1.5}', most=100)
     {'eps': 1.5}
+    >>> parse(b'{"eps" 1}', most=100)
+    Traceback (most recent call last):
+    treedp_core.checks.InputError: The file is not JSON, line 1, column 8: Expecting ':' delimiter.
     >>> parse(b'{"eps": 1, "eps": 100}', most=100)
     Traceback (most recent call last):
     treedp_core.checks.InputError: The file names 'eps' twice; expected each name once.
@@ -63,10 +66,17 @@ def parse(content: bytes, *, most: int, what: str = "The file") -> Json:
 
     read: dict[str, Any] = {"parse_float": real, "parse_int": whole} if _may_be_large(content) else {}
     try:
-        found: Json = json.loads(content.decode("utf-8"), object_pairs_hook=once, parse_constant=refuse, **read)
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise InputError("CONFIG_NOT_JSON", f"{what} is not JSON in UTF-8.") from error
-    return found
+        text = content.decode("utf-8-sig")
+        found: Json = json.loads(text, object_pairs_hook=once, parse_constant=refuse, **read)
+        return found
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        wrong = f"is not text in UTF-8, line {line}, byte {error.start + 1}; save it in that encoding"
+    except json.JSONDecodeError as error:
+        wrong = f"is not JSON, line {error.lineno}, column {error.colno}: {error.msg}"
+    except RecursionError:
+        wrong = "is not JSON: it nests too deeply"
+    raise InputError("CONFIG_NOT_JSON", f"{what} {wrong}.")  # outside the handlers, as their errors hold the text
 
 
 def members(given: Json, what: str, **kinds: type | tuple[type, ...]) -> dict[str, Any]:

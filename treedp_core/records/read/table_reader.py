@@ -50,8 +50,8 @@ class TableReader:
 
     @property
     def notices(self) -> tuple[text.Notice, ...]:
-        """What data counted from it must go on saying: that nobody has reviewed what read it."""
-        return tuple(one for one in self.preview.notices if one[0] == text.READ_BY)
+        """What data counted from it must go on saying: how it was read, and where nobody has reviewed what read it."""
+        return self.preview.notices
 
     def column(self, name: str) -> str:
         """Return the name of a column that exists, in the form in which the table has it."""

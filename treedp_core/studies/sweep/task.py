@@ -13,8 +13,9 @@
 
 Data are made up; or ``{"branching": "2,2", "counts": [3, 0, 20, 7]}``, one count for each leaf; or ``{"file":
 "people.csv", "columns": ["state", "city"], "weight": null, "domain": {"state": [...], "city": [...]}}``, a file beside
-the script, whose categories are taken from the data where the domain is null; ``"marks": {"people": ",."}`` says how
-counts are written, ``"left_out": {"city": ["Total", "(blank)"]}`` which rows are no records.
+the script, whose categories are taken from the data where the domain is null; the order of the columns is that of the
+levels, and the domain names each of them, in any order; ``"marks": {"people": ",."}`` says how counts are written,
+``"left_out": {"city": ["Total", "(blank)"]}`` which rows are no records.
 Experiments have the fields of `Experiment`: each a value, or a list of values to try; every combination is run.
 """
 
@@ -31,6 +32,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.experiment import Experiment, grid
 from treedp_core.records import Dataset, count_hierarchy, domain_of_values, domain_taken_from_the_data
+from treedp_core.records.count.tally import LISTED_WITH_SPACES
 from treedp_core.records.made_up import generate, of_leaf_counts
 from treedp_core.records.read.strict_json import Json, members, parse
 
@@ -168,7 +170,11 @@ def _data(said: dict[str, Any], folder: Path) -> tuple[Dataset, dict[str, Any], 
     if not all(isinstance(one, str) for one in told["columns"]):
         raise InputError("SCRIPT_VALUE", "Expected names of columns.")
     domain = domain_taken_from_the_data() if told["domain"] is None else domain_of_values(_values(told["domain"]))
-    return count_hierarchy(path, told["columns"], domain=domain, weight=told["weight"], **reading(told)), told, None
+    data = count_hierarchy(path, told["columns"], domain=domain, weight=told["weight"], **reading(told))
+    for code, sentence in data.report.notices:
+        if code == LISTED_WITH_SPACES:  # nobody looks at what stands under "(other)" before the sweep runs
+            raise InputError(code, sentence)
+    return data, told, None
 
 
 def reading(told: Mapping[str, Json]) -> dict[str, Any]:

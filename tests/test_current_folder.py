@@ -13,6 +13,7 @@ import pytest
 
 from browsing import SAFE_ENVIRONMENT, chromium_path, free_port, wait_until_healthy
 from tabs import Tab
+from treedp_core import cli
 from treedp_core.notebook.archive import save
 from treedp_core.notebook.book import Notebook
 from treedp_core.notebook.study import Study
@@ -124,6 +125,20 @@ def test_a_command_and_the_processes_it_starts_run_none_of_them(words: tuple[str
     assert done.returncode == 0, done.stderr
     assert trapped(downloads) == set()
     assert ("found" in words) == (downloads / "found" / "report.md").is_file()
+
+
+def test_a_command_that_ends_in_a_refusal_runs_none_of_them(downloads: Path) -> None:
+    done = treedp(downloads, "prepare", "people.csv", "sweep.json")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert trapped(downloads) == set()
+
+
+def test_what_a_process_starts_is_told_to_do_so_too_and_an_empty_entry_of_its_path_is_none(tmp_path: Path) -> None:
+    """A path made of a variable that was not set, as `PYTHONPATH=$PYTHONPATH:mine`, has the current folder in it."""
+    base = {"PYTHONPATH": os.pathsep.join(["", "mine", str(tmp_path)]), "STREAMLIT_SERVER_SSL_CERT_FILE": "mine.pem"}
+    env = cli.environment(base | {"PYTHONSAFEPATH": ""})
+    assert env["PYTHONSAFEPATH"] == "1" and env["STREAMLIT_SERVER_SSL_CERT_FILE"] == os.path.abspath("mine.pem")
+    assert env["PYTHONPATH"].split(os.pathsep) == [os.path.abspath("mine"), str(tmp_path)]
 
 
 def test_the_module_as_a_program_runs_none_of_them_that_python_has_not_run_before(downloads: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from random import Random
 
 import hypothesis.strategies as st
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from oracles_records import BLANK, Path, as_csv, leaf_counts, node_counts
+from treedp_core.checks import InputError
 from treedp_core.records import (
     Dataset,
     DomainSource,
@@ -323,3 +325,47 @@ def test_counts_cannot_be_changed() -> None:
     data = count_hierarchy(b"a\nx\n", ["a"], domain=FROM_DATA)
     with pytest.raises(ValueError, match="read-only"):
         data.counts[0] = 5
+
+
+@given(ROWS, st.randoms(use_true_random=False))
+def test_the_lists_of_a_domain_go_by_their_names_and_not_by_their_order(
+    rows: list[tuple[str, ...]], random: Random
+) -> None:
+    columns = names(rows)
+    lists = {name: sorted({row[j] for row in rows if row[j]} | {f"only {name}"}) for j, name in enumerate(columns)}
+    shuffled = list(lists)
+    random.shuffle(shuffled)
+    origin = as_csv(columns, rows)
+    by_place = count_hierarchy(origin, columns, domain=domain_of_values(list(lists.values())))
+    by_name = count_hierarchy(origin, columns, domain=domain_of_values({name: lists[name] for name in shuffled}))
+    assert by_name.fingerprint == by_place.fingerprint and by_name.report == by_place.report
+
+
+@pytest.mark.parametrize(
+    ("lists", "said"),
+    [
+        ({"b": ["x"], "c": ["y"]}, "for 'c'; the columns of the tree are 'a', 'b'"),
+        ({"a": ["x"]}, "no values for 'b'"),
+        ({"a": ["x"], "b": ["y"], "B": ["y"]}, "for 'B'"),
+    ],
+)
+def test_lists_that_are_of_other_columns_are_refused_by_name(lists: dict[str, list[str]], said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        count_hierarchy(b"a,b\nx,y\n", ["a", "b"], domain=domain_of_values(lists))
+    assert refused.value.code == "DOMAIN_COLUMNS" and said in str(refused.value)
+
+
+def test_paths_in_another_order_of_the_same_columns_are_refused_and_other_names_go_by_their_place() -> None:
+    listed = b"b,a\ny,x\n"
+    with pytest.raises(InputError) as refused:
+        count_hierarchy(b"a,b\nx,y\n", ["a", "b"], domain=domain_of_paths(listed))
+    assert refused.value.code == "DOMAIN_COLUMNS" and "'b', 'a'" in str(refused.value)
+    for domain in (domain_of_paths(listed, ["a", "b"]), domain_of_paths(b"State,City\nx,y\n")):
+        assert count_hierarchy(b"a,b\nx,y\nx,z\n", ["a", "b"], domain=domain).counts.tolist() == [2, 1, 1, 1]
+
+
+@pytest.mark.parametrize(("listed", "found"), [("Ohio ", "Ohio"), ("Ohio", " Ohio"), ("New York", "New  York")])
+def test_a_label_that_is_listed_with_other_spaces_is_said(listed: str, found: str) -> None:
+    data = count_hierarchy(f"a\n{found}\n".encode(), ["a"], domain=domain_of_values({"a": [listed]}))
+    sentence = dict(data.report.notices)["LISTED_WITH_SPACES"]
+    assert repr(listed) in sentence and repr(found) in sentence and "row 2" in sentence and data.report.other == 1

@@ -20,7 +20,7 @@ from pyarrow.csv import ParseOptions
 from oracles_records import as_csv
 from treedp_core.checks import InputError
 from treedp_core.records import count_bins, count_hierarchy, domain_taken_from_the_data, inspect
-from treedp_core.records.read import arrow_ipc, excel, lent
+from treedp_core.records.read import arrow_ipc, lent, sheet
 from treedp_core.records.read.holding import hold
 from treedp_core.records.read.readers import READERS, formats
 from treedp_core.records.read.sources import BLOCK_BYTES
@@ -228,19 +228,11 @@ def test_damage_anywhere_in_an_arrow_file_is_refused_or_harmless() -> None:
 def test_a_sheet_cannot_claim_rows_or_columns_that_it_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
     header = b'<row r="1"><c r="A1" t="inlineStr"><is><t>region</t></is></c></row>'
     far = b'<row r="%d"><c r="A9" t="inlineStr"><is><t>x</t></is></c></row>'
-    monkeypatch.setattr(excel, "MAX_ROWS", 1000)
+    monkeypatch.setattr(sheet, "MAX_ROWS", 1000)
     for content, code in ((far % 10**12, "TOO_MANY_ROWS"), (b'<row r="2"><c r="XFD2"><v>1</v></c></row>', "ROW_WIDTH")):
         with pytest.raises(InputError) as refused:
             count_hierarchy(archive(sheet1=SHEET % (header + content)), ["region"], domain=FROM_DATA)
         assert refused.value.code in (code, "TOO_MANY_COLUMNS", "NO_ROWS")
-
-
-def test_without_openpyxl_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = workbook()
-    monkeypatch.setattr(excel, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match="treedp") as refused:
-        inspect(data)
-    assert refused.value.code == "EXCEL_MISSING"
 
 
 def test_the_bytes_of_a_message_are_those_that_its_columns_take_up() -> None:

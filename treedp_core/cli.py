@@ -98,7 +98,7 @@ def _run(words: Sequence[str]) -> int:
 
 def _prepare(words: Sequence[str]) -> int:
     """Exit status of `treedp prepare FILE PLAN.json`, which the process becomes."""
-    return _become(_program("treedp_core.plans.preparation", *words), DEFAULTS | dict(os.environ))
+    return _become(_program("treedp_core.plans.preparation", *words), DEFAULTS | _away_from_here(os.environ))
 
 
 SUBCOMMANDS: Final[Mapping[str, Callable[[Sequence[str]], int]]] = {"run": _run, "prepare": _prepare}

@@ -31,12 +31,13 @@ def batches(
     InputError
         ``ROW_WIDTH``, ``QUOTE``, ``ROW_TOO_LONG``, ``ENCODING``, ``GZIP_TOO_LARGE``, ``GZIP_CORRUPT``.
     """
+    n_before = _blank_lines_before(source, preview)  # first, as an open file has one place only
     stream = ByteStream(source, preview.encoding)
     refusals: list[InputError] = []
     n_rows, failed = 0, False
     try:
         with lent(stream) as file:
-            for batch in _open(file, preview, labels, numeric, refusals):
+            for batch in _open(file, source, preview, labels, numeric, refusals, n_before):
                 n_rows += batch.num_rows
                 if not stream.is_ascii:
                     batch.validate(full=True)
@@ -49,23 +50,33 @@ def batches(
         raise _diagnosis(source, preview, stream, refusals)
     if stream.has_quotes:
         refuse_torn_quotes(source, preview, n_rows)
+    if stream.has_blank_lines:
+        preview.leaps[:] = leaps(source, preview)
 
 
 def _open(
     file: pa.PythonFile,
+    source: FileSource,
     preview: Preview,
     labels: Sequence[str],
     numeric: Sequence[str],
     refusals: list[InputError],
+    n_before: int,
 ) -> pa_csv.CSVStreamingReader:
     # columns go by position, so no name can confuse the reader
     position = {name: str(j) for j, name in enumerate(preview.columns)}
     types: dict[str, pa.DataType] = {position[name]: _text_type(preview, int(position[name])) for name in labels}
     types |= {position[name]: pa.string() for name in numeric}
 
+    def row_of(number: int) -> int:
+        """The number of a row that the reader counts without the blank ones."""
+        *_, at = [one for one in leaps(source, preview) if one[0] <= number - FIRST_ROW] or [(0, FIRST_ROW)]
+        return number - FIRST_ROW - at[0] + at[1]
+
     def refuse(row: pa_csv.InvalidRow) -> str:
         torn = row.text.count('"') % 2 == 1
-        refusals.append(row_refusal(row.number, row.actual_columns, row.expected_columns, torn=torn))
+        number = None if row.number is None else row_of(row.number - n_before)
+        refusals.append(row_refusal(number, row.actual_columns, row.expected_columns, torn=torn))
         return "error"
 
     parsing = pa_csv.ParseOptions(
@@ -81,7 +92,7 @@ def _open(
             use_threads=False,
             block_size=sources.BLOCK_BYTES,
             column_names=list(position.values()),
-            skip_rows_after_names=1,
+            skip_rows_after_names=1 + n_before,
         ),
         parse_options=parsing,
         convert_options=pa_csv.ConvertOptions(
@@ -147,8 +158,8 @@ def refuse_torn_quotes(source: FileSource, preview: Preview, n_rows: int | None 
     rows = csv.reader(stream, delimiter=preview.delimiter, strict=True)
     number, torn = 0, False
     try:
-        for row in rows:
-            number += bool(row) or len(preview.columns) == 1
+        for _ in rows:
+            number += 1
     except csv.Error:
         torn = True
     finally:
@@ -158,6 +169,36 @@ def refuse_torn_quotes(source: FileSource, preview: Preview, n_rows: int | None 
             "QUOTE",
             f'Row {whole(number + 1)} has a quotation mark (") that is not closed, or text after a closing one.',
         )
+
+
+def leaps(source: FileSource, preview: Preview) -> list[tuple[int, int]]:
+    """Return where the numbers of rows leap, as lines are blank that hold no record; a pass over the file in Python."""
+    stream = io.TextIOWrapper(io.BufferedReader(ByteStream(source, preview.encoding)), encoding="utf-8", newline="")
+    found, record, expected = list[tuple[int, int]](), -1, FIRST_ROW
+    try:
+        for number, row in enumerate(csv.reader(stream, delimiter=preview.delimiter), start=1):
+            if not row and (len(preview.columns) > 1 or record < 0):
+                continue
+            if record >= 0 and number != expected:
+                found.append((record, number))
+            expected = number + 1 if record >= 0 else FIRST_ROW
+            record += 1
+    except (csv.Error, UnicodeError, InputError):
+        pass  # refused by what reads the records
+    finally:
+        stream.close()
+    return found or [(0, FIRST_ROW)]
+
+
+def _blank_lines_before(source: FileSource, preview: Preview) -> int:
+    """Return how many lines before the header are blank: the reader would skip these instead of the header."""
+    stream = ByteStream(source, preview.encoding)
+    try:
+        head = stream.read(sources.SNIFF_BYTES)
+    finally:
+        stream.close()
+    before = head[: len(head) - len(head.lstrip(b"\r\n"))].replace(b"\r\n", b"\n")
+    return len(before)
 
 
 def _quotes_and_lines(source: FileSource, preview: Preview) -> tuple[int, int]:

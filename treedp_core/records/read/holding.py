@@ -112,8 +112,9 @@ class _Gathered:
         seen = table.preview
         names = tuple(name for name in seen.columns if name in columns)
         at = [seen.columns.index(name) for name in names]
+        uses = tuple(seen.uses[j] for j in at) if seen.kind == "Excel" and seen.uses else ()
         shown = tuple(tuple(row[j] for j in at) for row in seen.rows)
-        preview = replace(seen, columns=names, rows=shown, n_rows=self.rows, uses=())
+        preview = replace(seen, columns=names, rows=shown, n_rows=self.rows, uses=uses)
         pa.default_memory_pool().release_unused()
         return HeldColumns(
             seen.name, pa.table([columns[name] for name in names], names=list(names)), preview, table.first_row,

@@ -53,6 +53,8 @@ class Reader(Generic[S]):
         The number shown for the first record.
     damage : function
         ``damage(source, preview)`` refuses what other refusals would only follow from.
+    leaps : function
+        ``leaps(source, preview)``: where the numbers of rows leap (see `Preview`), if `batches` does not note it.
 
     Notes
     -----
@@ -66,6 +68,7 @@ class Reader(Generic[S]):
     batches: Callable[[S, Preview, Sequence[str], Sequence[str]], Iterator[Batch]]
     first_row: int = 1
     damage: Callable[[S, Preview], None] = lambda source, preview: None
+    leaps: Callable[[S, Preview], list[tuple[int, int]]] = lambda source, preview: []
 
     def is_named(self, name: str) -> bool:
         """Whether a file's name says that it is of this kind."""
@@ -73,7 +76,7 @@ class Reader(Generic[S]):
 
 
 def _late(module: str, name: str) -> Callable[P, T]:
-    """Return a function of a module that is imported when it is called: pyarrow and openpyxl take long to."""
+    """Return a function of a module that is imported when it is called: pyarrow takes long to."""
 
     def call(*args: P.args, **settings: P.kwargs) -> T:
         function: Callable[P, T] = getattr(import_module(f"treedp_core.records.read.{module}"), name)
@@ -84,7 +87,7 @@ def _late(module: str, name: str) -> Callable[P, T]:
 
 CSV: Final[Reader[FileSource]] = Reader(
     "CSV", ("csv", "gz", "txt", "tsv"), lambda head: True, preview_csv, _late("arrow_csv", "batches"), first_row=2,
-    damage=_late("arrow_csv", "refuse_torn_quotes"),
+    damage=_late("arrow_csv", "refuse_torn_quotes"), leaps=_late("arrow_csv", "leaps"),
 )  # fmt: skip
 PARQUET: Final[Reader[FileSource]] = Reader(
     "Parquet", ("parquet", "pq"), lambda head: head.startswith((b"PAR1", b"PARE")),

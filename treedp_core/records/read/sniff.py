@@ -6,7 +6,8 @@ import codecs
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from treedp_core.checks import InputError, echo
@@ -47,6 +48,9 @@ class Preview:
         What a person should look at.
     uses : tuple of {"any", "label", "number", "none"}
         What each column can be, by its type; empty where all are text, which can be anything.
+    leaps : list of (record, row)
+        Where the numbers of rows leap, as blank rows are no records: from that record on, counted from 0, each has the
+        next row. A reader fills it, where it can, as it reads.
     """
 
     name: str
@@ -58,6 +62,7 @@ class Preview:
     delimiter: str = ""
     notices: tuple[text.Notice, ...] = ()
     uses: tuple[str, ...] = ()
+    leaps: list[tuple[int, int]] = field(default_factory=list, compare=False, repr=False)
 
 
 def preview_csv(source: FileSource, options: ReadOptions) -> Preview:
@@ -76,7 +81,7 @@ def preview_csv(source: FileSource, options: ReadOptions) -> Preview:
     _refuse_other_delimiter(head, delimiter, len(columns))
     if len(rows) < 2 and whole:
         raise InputError("NO_ROWS", "The file has a header but no rows; expected at least one record.")
-    _refuse_uneven(rows)
+    _refuse_uneven(head, delimiter, rows)
     body = tuple(tuple(row) for row in rows[1 : PREVIEW_ROWS + 1])
     return Preview(source.name, "CSV", columns, body, None, encoding, delimiter, tuple(header_notices(columns)))
 
@@ -141,9 +146,11 @@ def _refuse_other_delimiter(head: str, delimiter: str, n_columns: int) -> None:
             )
 
 
-def _refuse_uneven(rows: Sequence[Sequence[str]]) -> None:
-    for number, row in enumerate(rows[1:], start=2):
+def _refuse_uneven(head: str, delimiter: str, rows: Sequence[Sequence[str]]) -> None:
+    for place, row in enumerate(rows):
         if len(row) != len(rows[0]):
+            everything = csv.reader(io.StringIO(head, newline=""), delimiter=delimiter)
+            number = next(islice((n for n, one in enumerate(everything, start=1) if one), place, None))
             raise row_refusal(number, len(row), len(rows[0]), torn=any("\n" in cell for cell in row))
 
 

@@ -169,7 +169,7 @@ class ByteStream(io.RawIOBase):
         self.source = source
         self._longest_line = longest_line
         self.failure: Exception | None = None
-        self.has_quotes, self.is_ascii = False, True
+        self.has_quotes, self.is_ascii, self.has_blank_lines = False, True, False
         self._raw = source.open()
         packed = is_gzip(source.head(2)) if source.size else False
         if packed:
@@ -183,6 +183,7 @@ class ByteStream(io.RawIOBase):
         self._at_start = True
         self._pending = b""
         self._line = 0  # bytes since the last end of a line
+        self._before = b"\n"
 
     @property
     def done(self) -> int:
@@ -225,6 +226,10 @@ class ByteStream(io.RawIOBase):
         self._refuse_endless_line(piece)
         self.has_quotes = self.has_quotes or b'"' in piece
         self.is_ascii = self.is_ascii and piece.isascii()
+        self.has_blank_lines = (
+            self.has_blank_lines or _has_blank_line(self._before + piece[:2]) or _has_blank_line(piece)
+        )
+        self._before = piece[-2:]
         return piece
 
     def _refuse_endless_line(self, piece: bytes) -> None:
@@ -266,6 +271,10 @@ class ByteStream(io.RawIOBase):
             if too_dense or self._out > MAX_UNPACKED_BYTES:
                 raise _too_large(self._out)
         return block
+
+
+def _has_blank_line(piece: bytes) -> bool:
+    return b"\n\n" in piece or b"\n\r" in piece or b"\r\r" in piece
 
 
 def row_too_long() -> InputError:

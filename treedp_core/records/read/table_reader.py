@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from treedp_core.checks import InputError, echo
@@ -14,6 +16,31 @@ from treedp_core.records.read.sniff import Preview
 from treedp_core.records.read.sources import ReadOptions
 
 Progress = Callable[[int, int], None]
+
+
+class RowNumber(int):
+    """The number of a record, which reads as that of its row: a row that holds no record has a number, too.
+
+    >>> row = RowNumber(2, lambda number: number + 10)
+    >>> row + 1 == 3, f"{row + 1}", f"{1 + row}"
+    (True, '13', '13')
+    """
+
+    _row: Callable[[int], int]
+
+    def __new__(cls, number: int, row: Callable[[int], int]) -> RowNumber:
+        """Return a number and what says its row."""
+        found = super().__new__(cls, number)
+        found._row = row
+        return found
+
+    def __add__(self, other: int) -> RowNumber:
+        return RowNumber(int(self) + int(other), self._row)
+
+    __radd__ = __add__
+
+    def __format__(self, how: str) -> str:
+        return format(self._row(int(self)), how)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +68,15 @@ class TableReader:
 
     @property
     def first_row(self) -> int:
-        """The number shown for the first record: 2 in a CSV file, whose header is row 1."""
-        return self.reader.first_row
+        """The number of the first record, 2 in a CSV file, whose header is row 1; shown as the file counts its rows."""
+        return RowNumber(self.reader.first_row, self._row)
+
+    def _row(self, number: int) -> int:
+        """The row of the record that has this number, if no row were blank."""
+        leaps = self.preview.leaps or self.reader.leaps(self.source, self.preview)
+        record = number - self.reader.first_row
+        at = bisect_right(leaps, record, key=itemgetter(0)) - 1
+        return number if at < 0 else leaps[at][1] + record - leaps[at][0]
 
     def digest(self) -> str:
         """Return the SHA-256 (hex) of the file's bytes; empty for a table in memory."""
@@ -68,6 +102,13 @@ class TableReader:
         When its records are refused, a stray quotation mark, where there is one, is blamed before anything that only
         followed from it.
         """
+        uses = dict(zip(self.preview.columns, self.preview.uses, strict=False))
+        if merged := [name for name in numeric if self.preview.kind == "Excel" and uses.get(name) == "label"]:
+            raise InputError(
+                "EXCEL_MERGED",
+                f"Column {echo(merged[0])} has merged cells, so which of their rows a number counts for is open; "
+                "unmerge them.",
+            )
         try:
             with closing(self._batches(labels, numeric)) as batches:
                 yield batches

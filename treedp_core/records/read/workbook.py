@@ -1,0 +1,225 @@
+"""The parts of an Excel workbook (.xlsx) around its cells: sheets, shared texts, number formats; XML, read by expat."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Sized
+from dataclasses import dataclass
+from posixpath import join, normpath
+from typing import IO, Final
+from xml.parsers import expat
+
+from treedp_core.checks import InputError
+from treedp_core.records.read.number_format import BUILT_IN
+
+BLOCK_BYTES: Final = 1 << 16
+MAX_SHEETS: Final = 10_000
+MAX_STYLES: Final = 65_536
+_ESCAPED: Final = re.compile(r"_x([0-9A-Fa-f]{4})_")
+Attributes = dict[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Workbook:
+    """What cells refer to.
+
+    Parameters
+    ----------
+    sheet, part : str
+        Name of the first sheet that is shown, and where its cells are.
+    n_sheets : int
+        Sheets that are shown.
+    texts : list of str
+        Those that cells share.
+    formats : list of str
+        The number format of each style.
+    since_1904 : bool
+        Whether days are counted from 1904.
+    """
+
+    sheet: str
+    part: str
+    n_sheets: int
+    texts: list[str]
+    formats: list[str]
+    since_1904: bool
+
+
+def local(name: str) -> str:
+    """Return an XML name without its prefix."""
+    return name.rpartition(":")[2]
+
+
+def is_on(attributes: Attributes, name: str) -> bool:
+    """Whether an attribute says yes."""
+    return attributes.get(name, "") in ("1", "true", "on")
+
+
+def unescaped(text: str) -> str:
+    r"""Return a text of a workbook with the characters that XML cannot have.
+
+    >>> unescaped("a_x0009_b_x005F_x0041_")
+    'a\tb_x0041_'
+    """
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
+
+
+class Texts:
+    """Gathers the text of rich or plain strings; how they are pronounced is left out."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self._in_text = self._in_phonetic = False
+
+    def start(self, name: str) -> None:
+        """An element begins."""
+        self._in_phonetic = self._in_phonetic or name == "rPh"
+        self._in_text = name == "t" and not self._in_phonetic
+
+    def end(self, name: str) -> None:
+        """An element ends."""
+        self._in_phonetic = self._in_phonetic and name != "rPh"
+        self._in_text = False
+
+    def data(self, text: str) -> None:
+        """Characters follow."""
+        if self._in_text:
+            self.parts.append(text)
+
+    def taken(self) -> str:
+        """Return the text so far, and forget it."""
+        text, self.parts = unescaped("".join(self.parts)), []
+        return text
+
+
+def feed(
+    content: IO[bytes],
+    start: Callable[[str, Attributes], object],
+    end: Callable[[str], object] | None = None,
+    data: Callable[[str], object] | None = None,
+) -> Iterator[None]:
+    """Hand a part to the handlers, block by block; they get names as they are written."""
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartDoctypeDeclHandler = _refuse_entities
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = data
+    while block := content.read(BLOCK_BYTES):
+        parser.Parse(block, False)
+        yield
+    parser.Parse(b"", True)
+    yield
+
+
+def _refuse_entities(*_: object) -> None:
+    raise InputError("EXCEL_CORRUPT", "The Excel file declares entities, which no spreadsheet writes.")
+
+
+def _refuse_many(found: Sized, most: int) -> None:
+    if len(found) > most:
+        raise InputError("EXCEL_TOO_LARGE", "The Excel file has more sheets or styles than Excel itself takes.")
+
+
+def _elements(archive: zipfile.ZipFile, part: str) -> list[tuple[str, Attributes]]:
+    """What a small part says of sheets and of where they are."""
+    found: list[tuple[str, Attributes]] = []
+
+    def start(name: str, attributes: Attributes) -> None:
+        if (name := local(name)) in ("Relationship", "sheet", "workbookPr"):
+            found.append((name, {local(key): value for key, value in attributes.items()}))
+            _refuse_many(found, MAX_SHEETS)
+
+    with archive.open(part) as content:
+        for _ in feed(content, start):
+            pass
+    return found
+
+
+def open_workbook(archive: zipfile.ZipFile) -> Workbook:
+    """Return what the cells of the first visible sheet refer to.
+
+    Raises
+    ------
+    InputError
+        ``EXCEL_CORRUPT`` where no sheet of cells is shown.
+    """
+    main = _target(_elements(archive, "_rels/.rels"), "/officeDocument", "")
+    folder, _, name = main.rpartition("/")
+    links = _elements(archive, join(folder, "_rels", f"{name}.rels"))
+    parts = {
+        one["Id"]: _path(folder, one["Target"]) for element, one in links
+        if element == "Relationship" and one.get("Type", "").endswith("/worksheet")
+    }  # fmt: skip
+    said = _elements(archive, main)
+    shown = [
+        (one.get("name", ""), parts[one["id"]]) for element, one in said
+        if element == "sheet" and one.get("id") in parts and one.get("state", "visible") == "visible"
+    ]  # fmt: skip
+    if not shown:
+        raise InputError("EXCEL_CORRUPT", "The Excel file shows no sheet with cells; show one, and save it again.")
+    since_1904 = any(element == "workbookPr" and is_on(one, "date1904") for element, one in said)
+    texts, styles = (_target(links, kind, folder, "") for kind in ("/sharedStrings", "/styles"))
+    return Workbook(
+        *shown[0], len(shown), _shared(archive, texts) if texts else [], _formats(archive, styles) if styles else [],
+        since_1904,
+    )  # fmt: skip
+
+
+def _path(folder: str, target: str) -> str:
+    return target.lstrip("/") if target.startswith("/") else normpath(join(folder, target))
+
+
+def _target(links: list[tuple[str, Attributes]], kind: str, folder: str, otherwise: str | None = None) -> str:
+    """Where a part of some kind is."""
+    for element, one in links:
+        if element == "Relationship" and one.get("Type", "").endswith(kind):
+            return _path(folder, one["Target"])
+    if otherwise is None:
+        raise InputError("EXCEL_CORRUPT", "The Excel file is damaged or no workbook; save it again as .xlsx.")
+    return otherwise
+
+
+def _shared(archive: zipfile.ZipFile, part: str) -> list[str]:
+    """The texts that cells share."""
+    found: list[str] = []
+    texts = Texts()
+
+    def end(name: str) -> None:
+        name = local(name)
+        texts.end(name)
+        if name == "si":
+            found.append(texts.taken())
+
+    with archive.open(part) as content:
+        for _ in feed(content, lambda name, attributes: texts.start(local(name)), end, texts.data):
+            pass
+    return found
+
+
+def _formats(archive: zipfile.ZipFile, part: str) -> list[str]:
+    """The number format of each style of cells."""
+    own: dict[int, str] = {}
+    styles: list[int] = []
+    among = False
+
+    def start(name: str, attributes: Attributes) -> None:
+        nonlocal among
+        name = local(name)
+        if name == "numFmt" and attributes.get("numFmtId", "").isdecimal():
+            own[int(attributes["numFmtId"])] = attributes.get("formatCode", "")
+        elif name == "cellXfs":
+            among = True
+        elif name == "xf" and among:
+            styles.append(int(attributes.get("numFmtId", "0")))
+            _refuse_many(styles, MAX_STYLES)
+
+    def end(name: str) -> None:
+        nonlocal among
+        among = among and local(name) != "cellXfs"
+
+    with archive.open(part) as content:
+        for _ in feed(content, start, end):
+            pass
+    return [own.get(one, BUILT_IN.get(one, "")) for one in styles]

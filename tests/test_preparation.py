@@ -23,7 +23,16 @@ from hypothesis import strategies as st
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.plans import ReleasePlan, preparation, records_of, recount
-from treedp_core.records import Dataset, count_bins, count_hierarchy, domain_of_paths, domain_of_values
+from treedp_core.records import (
+    Dataset,
+    HeldColumns,
+    ReadOptions,
+    count_bins,
+    count_hierarchy,
+    domain_of_paths,
+    domain_of_values,
+)
+from treedp_core.records.read.holding import hold
 from treedp_core.studies.topdown.plan import plan as plan_top_down
 from treedp_core.studies.topdown.subject import product_of_columns
 
@@ -168,6 +177,21 @@ def test_marks_of_numbers_are_those_of_the_plan(mark: str, marks: str, written: 
     found = read_again(records_of(plan, recount(plan, file)))
     at = Counter(f"[{int(value // 250) * 250}, {int(value // 250) * 250 + 250})" for value in pay)
     assert found == {(label.replace("2000)", "2000]"),): n for label, n in at.items()}
+
+
+def test_what_was_said_of_a_text_file_is_said_by_the_plan_and_may_be_said_anew() -> None:
+    """Seen failing: the plan of a file in cp1252 refused that very file."""
+    text = text_of(ROWS, ":")
+    options = ReadOptions("cp1252", ":")
+    for origin in (text.encode("cp1252"), hold(text.encode("cp1252"), options=options)):
+        said = None if isinstance(origin, HeldColumns) else options
+        data = count_hierarchy(origin, ["region", "town"], domain=NAMED, options=said)
+        plan = ReleasePlan.from_json(ReleasePlan.of(Experiment(), data).to_json())
+        expected = counts_by_labels(COUNTS["product"](FORMS["comma"][1](ROWS)), 2)
+        assert read_again(records_of(plan, recount(plan, text.encode("cp1252")))) == expected
+        anew = ReadOptions("utf-16", ":")
+        assert read_again(records_of(plan, recount(plan, text.encode("utf-16"), anew))) == expected
+        assert "a text file is in cp1252" in plan.to_markdown()
 
 
 def test_rows_of_totals_stay_left_out() -> None:

@@ -27,7 +27,8 @@ def main(words: Sequence[str] | None = None) -> int:
         for package in given.plugin:
             load_plugin(package)
         plan = open_plan(given.plan)
-        data = recount(plan, Path(given.file), ReadOptions(given.encoding, given.delimiter))
+        said = ReadOptions(given.encoding, given.delimiter) if given.encoding or given.delimiter else None
+        data = recount(plan, Path(given.file), said)
         place = Path(given.folder) / f"{Path(given.file).stem}-prepared-{NOT_PRIVATE.replace(' ', '-')}.csv"
         _write(place, records_of(plan, data))
     except InputError as error:
@@ -68,8 +69,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("file", metavar="FILE", help="the records, in any form that TreeDP reads")
     parser.add_argument("plan", metavar="PLAN.json", help="the plan, as the page Release plan saves it")
     parser.add_argument("--folder", default=".", help="where to write (default: here)")
-    parser.add_argument("--encoding", metavar="NAME", help="of a text file, where it is not UTF-8")
-    parser.add_argument("--delimiter", metavar="MARK", help="between the cells of a text file")
+    parser.add_argument("--encoding", metavar="NAME", help="of a text file, where it is not the plan's")
+    parser.add_argument("--delimiter", metavar="MARK", help="between the cells of a text file, likewise")
     parser.add_argument(
         "--plugin", action="append", default=[], metavar="PACKAGE", help="load an installed package that reads the file"
     )

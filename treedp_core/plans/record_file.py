@@ -12,6 +12,7 @@ import hashlib
 import io
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
 
@@ -93,7 +94,8 @@ def records_of(plan: Stated, data: Dataset) -> bytes:
 def misfit(plan: Stated, data: Dataset) -> InputError | None:
     """Return why data are not those of a plan, as far as that is seen at a glance: by recipe and columns."""
     told = ""
-    if data.report.recipe != plan.recipe:
+    found = replace(data.report.recipe, encoding=plan.recipe.encoding, delimiter=plan.recipe.delimiter)
+    if found != plan.recipe:
         told = "These records were counted in another way than the plan states; make the plan anew."
     elif not _is_by_number(plan) and not set(columns(plan)) <= set(data.labels.level_names[1:]):
         told = "These records have other columns than the plan; make the plan anew from them."
@@ -101,7 +103,7 @@ def misfit(plan: Stated, data: Dataset) -> InputError | None:
 
 
 def recount(plan: Stated, origin: Origin, options: ReadOptions | None = None) -> Dataset:
-    """Return the counts of a file of records by the recipe of a plan.
+    """Return the counts of a file of records by the recipe of a plan; `options` say what a text file is instead.
 
     Raises
     ------
@@ -111,6 +113,7 @@ def recount(plan: Stated, origin: Origin, options: ReadOptions | None = None) ->
     recipe, domain = plan.recipe, plan.domain
     elsewhere = "refuse" if other(plan) is None else "other"
     weight, unit, bound = recipe.weight or None, recipe.unit or None, max(recipe.bound, 1)
+    options = options or ReadOptions(recipe.encoding or None, recipe.delimiter or None)
     if domain.bins is not None and domain.bins.is_numeric:
         return count_bins(
             origin, domain.bins.column, **_edges(domain.bins),

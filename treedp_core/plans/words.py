@@ -212,7 +212,7 @@ def edges(ends: tuple[float, ...]) -> str:
     >>> edges((0.0, 14.0)), edges((0.0, 5.0, 18.0, 65.5))
     (' from 0 to 14', ' with edges at 0, 5, 18, 65.5')
     >>> edges(tuple(map(float, range(30))))
-    ' of unequal widths from 0 to 29, at edges that the plan's JSON lists'
+    " of unequal widths from 0 to 29, at edges that the plan's JSON lists"
     """
     told = [edge_text(end) for end in ends]
     if len(ends) == 2:
@@ -348,6 +348,7 @@ def counted(plan: Stated) -> str:
         named = ", ".join(f"“{label}”" for label in labels)
         told.append(f"those with {named} in “{column}” are no records, and are left out")
     told += [f"numbers in “{column}” have a {MARKS[marks]}" for column, marks in recipe.marks if marks != "."]
+    told += [f"a text file is in {recipe.encoding}"] if recipe.encoding else []
     told += ["blank cells fit no category"] if recipe.blanks_out else []
     told += ["numbers beyond the bounds are cut to them"] if recipe.cut else []
     return "; ".join(told)

@@ -21,7 +21,7 @@ from treedp_core.records.read import text
 from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sources import ReadOptions
-from treedp_core.records.read.table_reader import Progress, TableReader, open_table
+from treedp_core.records.read.table_reader import Progress, TableReader, open_table, said_of_text
 from treedp_core.records.read.units import account_of, bound_of, quota_of
 from treedp_core.records.recipe import Recipe, pairs_of
 from treedp_core.records.totals import notices, suspected
@@ -136,8 +136,9 @@ def count_hierarchy(
     else:
         counted = _on_public_tree(table.preview.name, tally, domain, missing, outside)
     recipe = Recipe(
-        weight or "", *bound_of(quota), blanks_out=missing == "other", marks=pairs_of(said), left_out=out.as_pairs
-    )
+        weight or "", *bound_of(quota), blanks_out=missing == "other", marks=pairs_of(said), left_out=out.as_pairs,
+        **said_of_text(origin, options),
+    )  # fmt: skip
     report = replace(counted.report, left_out=out.rows, recipe=recipe)
     found = replace(counted, report=report, source_digest=digest)
     totals = suspected(found, [(one.name, label) for one in tally.columns for label in one.unlisted_totals])

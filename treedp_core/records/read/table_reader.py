@@ -5,12 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from operator import itemgetter
 from typing import Any
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.read import text
+from treedp_core.records.read.held import HeldColumns
 from treedp_core.records.read.readers import Batch, Origin, Reader, Source, opened
 from treedp_core.records.read.sniff import Preview
 from treedp_core.records.read.sources import ReadOptions
@@ -123,6 +124,16 @@ class TableReader:
 def open_table(origin: Origin, name: str | None, options: ReadOptions | None) -> TableReader:
     """Look at a source and return its reader."""
     return TableReader(*opened(origin, name, options))
+
+
+def said_of_text(origin: Origin, options: ReadOptions | None) -> dict[str, Any]:
+    """Return the encoding and the delimiter that were said of a text file; nothing for what was found out.
+
+    >>> said_of_text(b"a;b", ReadOptions(delimiter=";"))
+    {'delimiter': ';'}
+    """
+    options = origin.options if isinstance(origin, HeldColumns) else options or ReadOptions()
+    return {name: said for name, said in asdict(options).items() if said}
 
 
 def refuse_no_rows(n_rows: int) -> None:

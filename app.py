@@ -42,6 +42,6 @@ if __name__ == "__main__":  # Streamlit runs it: read the link, configure the pa
 else:  # the server imports it, and is to start before the pages are imported
     from streamlit.starlette import App
 
-    from pages.ui.serving import MIDDLEWARE, lifespan, uncaught
+    from pages.ui.serving import lifespan, middleware, uncaught
 
-    app = App(__file__, middleware=MIDDLEWARE, lifespan=lifespan(all_pages), on_script_error=uncaught)
+    app = App(__file__, middleware=middleware(PAGES[0]), lifespan=lifespan(all_pages), on_script_error=uncaught)

@@ -123,6 +123,26 @@ def test_a_foreign_origin_does_not_get_as_far_as_streamlit() -> None:
     assert [message["type"] for message in sent] == ["websocket.close"]
 
 
+@pytest.mark.parametrize(
+    ("path", "sent_to"),
+    [("/start", b"./?eps=2"), ("/below/start", b"./?eps=2"), ("/start/", b"../?eps=2"), ("/lab", b""), ("/", b"")],
+)
+def test_the_first_page_is_also_at_its_name(path: str, sent_to: bytes) -> None:
+    """Below a path, too, also where a proxy takes it away: the address is relative."""
+    sent: list[dict[str, object]] = []
+
+    async def streamlit(*_: object) -> None:
+        return None
+
+    async def send(message: dict[str, object]) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": path, "query_string": b"eps=2", "headers": []}
+    asyncio.run(serving.Home(streamlit, "start")(scope, streamlit, send))  # type: ignore[arg-type]
+    found = [dict(message["headers"])[b"location"] for message in sent if "headers" in message]  # type: ignore[call-overload]
+    assert found == ([sent_to] if sent_to else [])
+
+
 def test_another_origin_may_not_send(app: LiveServer) -> None:
     path = "/_stcore/upload_file/nobody/nothing"
     assert ask(app.url, path, "PUT", Origin="http://localhost:1").status == 403

@@ -7,10 +7,12 @@ from importlib import import_module
 from typing import Final
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.ui import autosave, offered, plans, reconnect, result, sessions, settings, shell, slides, store, uploads
 from pages.ui.page import ROUTED, Page
 from pages.ui.refusals import guard
+from pages.ui.text import lit
 
 # Streamlit imports it with its first table; while one session does, plotly in another fails on the half-made module.
 import_module("pandas")
@@ -48,6 +50,7 @@ def _run(pages: Sequence[Page], sidebar: Callable[[Page, Sequence[Page]], None])
     result.begin()
     script = shell.room()
     embedded = bool(st.context.is_embedded)
+    _begin_at_home(pages)
     chosen = st.navigation(_by_section(pages), expanded=True, position="hidden" if embedded else "sidebar")
     page = next((page for page in pages if page.name == chosen.url_path), pages[0])
     slides.turn(page, pages)
@@ -66,6 +69,16 @@ def _run(pages: Sequence[Page], sidebar: Callable[[Page, Sequence[Page]], None])
     with script:
         autosave.run()
     reconnect.run_again()
+
+
+def _begin_at_home(pages: Sequence[Page]) -> None:
+    """Have an address that no page has open the home page, and say so; Streamlit would speak of files in a folder."""
+    context = get_script_run_ctx()
+    name = context.pages_manager.intended_page_name if context else ""
+    if context and name and name not in _known:
+        context.pages_manager.set_script_intent("", "")
+        said = f"There is no page {lit(name, 40)} in this app; this is “{pages[0].title}”."
+        st.toast(said, icon=":material/link_off:", duration="long")
 
 
 def link(name: str, label: str | None = None, opened: Mapping[str, str | list[str]] | None = None) -> None:

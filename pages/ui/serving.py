@@ -205,13 +205,78 @@ def security_headers(host: str) -> dict[str, str]:
 
 @cache
 def _streamlit_scripts() -> str:
-    """The scripts inside Streamlit's own page, by their hashes: no other inline script runs, and no text as code."""
+    """The scripts inside Streamlit's page as it is sent, by their hashes: no other runs there, and no text as code."""
     html = Path(file_util.get_static_dir(), "index.html").read_bytes()
-    digests = [hashlib.sha256(script).digest() for script in _INLINE_SCRIPT.findall(html)]
+    digests = [hashlib.sha256(script).digest() for script in (*_INLINE_SCRIPT.findall(html), _EARS)]
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
-MIDDLEWARE: Final = (Middleware(Gate), Middleware(UploadLimit))
+class Home:
+    """Middleware that sends who asks for the home page by its name to where Streamlit has it: the app's root.
+
+    The address it is sent to is relative, so that it holds below a path, and where a proxy takes that path away.
+    """
+
+    def __init__(self, app: ASGIApp, name: str) -> None:
+        self.app, self.name = app, name
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request or connection."""
+        path = scope.get("path", "")
+        if scope["type"] == "http" and path.rstrip("/").rpartition("/")[2] == self.name and scope["method"] == "GET":
+            query = scope["query_string"].decode("latin-1")
+            root = "../" if path.endswith("/") else "./"
+            await RedirectResponse(f"{root}?{query}" if query else root, 303)(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
+_EARS: Final = b"window.early = []; addEventListener('keydown', key => window.early?.push(key))"
+
+_SPARING: Final = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
+"""What would have a page come packed, in part, or not at all."""
+
+
+class Ears:
+    """Middleware that has Streamlit's page keep the keys pressed before the app's own script is there to hear them."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request or connection."""
+        if (
+            scope["type"] == "http"
+            and scope["method"] == "GET"
+            and "text/html" in Headers(scope=scope).get("accept", "")
+        ):
+            whole = [(name, value) for name, value in scope["headers"] if name not in _SPARING]
+            await self.app({**scope, "headers": whole}, receive, self._added(send))
+        else:
+            await self.app(scope, receive, send)
+
+    @staticmethod
+    def _added(send: Send) -> Send:
+        is_page, script = False, b"<script>%b</script>" % _EARS
+
+        async def wrapped(message: Message) -> None:
+            nonlocal is_page
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                is_page = message["status"] == 200 and headers.get("content-type", "").startswith("text/html")
+                if is_page:
+                    headers["content-length"] = str(int(headers["content-length"]) + len(script))
+                    del headers["etag"], headers["last-modified"]  # they are of the file alone
+            elif is_page and not message.get("more_body", False):
+                message["body"] = message.get("body", b"") + script
+            await send(message)
+
+        return wrapped
+
+
+def middleware(home: str) -> tuple[Middleware, ...]:
+    """Return what every request passes through, the outermost first; `home` is the name of the home page."""
+    return Middleware(Gate), Middleware(Home, home), Middleware(Ears), Middleware(UploadLimit)
 
 
 def lifespan(prepare: Callable[[], object]) -> Callable[[object], AbstractAsyncContextManager[None]]:

@@ -13,6 +13,8 @@ let lost = false;
 
 export default function (component) {
   app = component;
+  for (const key of window.early ?? []) heed(key);
+  window.early = null;
   mark('presents', component.data.presents);
   write(component.data);
   tellWidth();
@@ -109,7 +111,9 @@ window.addEventListener(
 
 // P begins and ends a presentation; in it, arrows (or a presenter's remote) step through slides or views, B is
 // black, and Q shows the QR code of the page. Any key takes such a cover away.
-window.addEventListener('keydown', event => {
+window.addEventListener('keydown', heed);
+
+function heed(event) {
   if (!app || event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.defaultPrevented) return;
   if (event.target.closest?.(TAKES_KEYS)) return;
   const key = event.key.toLowerCase();
@@ -121,7 +125,7 @@ window.addEventListener('keydown', event => {
   else if (presents && KEYS[event.key] && !event.target.closest?.('[role=radiogroup]')) {
     app.setTriggerValue('pressed', KEYS[event.key]);
   }
-});
+}
 
 function coverWith(id, ...content) {
   cover?.remove();

@@ -72,6 +72,17 @@ def test_a_deep_link_on_a_cold_server_comes_through_the_router(page: Any, start_
         assert page.locator('[data-testid="stSidebar"] input[type=range]').count() == 2
 
 
+def test_the_first_page_has_a_name_and_one_that_is_not_there_is_said(page: Any, server: LiveServer) -> None:
+    visit(page, f"{server.url}/start?eps=2")
+    assert page.url == f"{server.url}/?eps=2"
+    assert page.get_by_role("dialog").count() == 0
+    page.goto(f"{server.url}/elsewhere")
+    page.get_by_test_id("stToast").get_by_text("There is no page elsewhere in this app").wait_for()
+    settle(page)
+    assert page.get_by_role("dialog").count() == 0
+    assert page.locator("[data-testid=stSidebarNavLink][aria-current]").inner_text().endswith("Start here")
+
+
 def test_a_shared_link_brings_everything_back(open_page: Callable[..., Any], server: LiveServer) -> None:
     page = open_page()
     visit(page, f"{server.url}/data?source=generate&gen_branching=4,5")

@@ -99,6 +99,13 @@ def test_keys_present_step_through_the_views_and_blacken(page: Any, server: Live
     page.wait_for_url("**/lab?present=1")
 
 
+@pytest.mark.parametrize("name", ["", "lab"])
+def test_a_key_is_heard_while_the_page_loads(page: Any, server: LiveServer, name: str) -> None:
+    page.goto(f"{server.url}/{name}", wait_until="domcontentloaded")
+    page.keyboard.press("p")
+    page.wait_for_url("**present=1*")
+
+
 def test_a_letter_in_a_field_is_a_letter(page: Any, server: LiveServer) -> None:
     drawn(page, server, "lab", "lab_figure")
     page.get_by_role("spinbutton", name="Seed").press("p")

@@ -156,7 +156,9 @@ def test_the_guarantee_charges_what_was_asked_for_and_rides_along() -> None:
 def test_no_law_costs_more_than_was_asked_for_by_its_own_conversion(
     mechanism: str, relation: str, allocation: str
 ) -> None:
-    settings = CdfSettings(20, (4, 5), mechanism, 0.8, LAWS[mechanism], allocation, relation=relation)
+    settings = CdfSettings(
+        20, (4, 5), mechanism, 0.8, LAWS[mechanism], allocation, relation=relation, accounting="formula"
+    )
     promise = plan_cdf(settings).guarantee
     assert promise.epsilon <= 0.8 and promise.epsilon == pytest.approx(0.8, rel=1e-6)
     if promise.rho is not None:

@@ -16,6 +16,9 @@ from treedp_core.errors import simulated as montecarlo
 from treedp_core.experiment import Experiment, draw_once, identity, prepare, run, smallest_epsilon, sweep
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy.accounting import CLOSE
+from treedp_core.studies.cdf import CdfSettings, plan_cdf
+from treedp_core.studies.cdf.release import CdfPlan
 from treedp_core.tree import Tree
 from treedp_core.watch import Cancelled, Watch
 
@@ -116,9 +119,23 @@ def test_the_guarantee_never_exceeds_what_was_asked(mechanism: str, relation: st
     wanted = Experiment(
         mechanism=mechanism, relation=relation, epsilon=0.7, delta=1e-6, contributions=3, known_levels=2
     )
-    promise = prepare(wanted, TREE).guarantee
-    assert promise.epsilon <= 0.7 and promise.delta <= 1e-6
-    assert promise.epsilon > 0.7 * (1 - 1e-6)
+    for accounting, close in (("formula", 1e-6), ("numerical", CLOSE)):
+        promise = prepare(replace(wanted, accounting=accounting), TREE).guarantee
+        assert promise.epsilon <= 0.7 and promise.delta <= 1e-6
+        assert promise.epsilon > 0.7 * (1 - close)
+
+
+def test_gaussian_noise_is_as_wide_on_whole_numbers_as_on_all_until_something_else_is_chosen() -> None:
+    """Both are accounted for tightly by default: for one promise their deviations differ by less than a thousandth."""
+    asked = [Experiment(name, epsilon=1.0, delta=1e-6) for name in ("gaussian", "discrete_gaussian")]
+    normal, whole = (float(prepare(one, TREE).noise.variance.max()) ** 0.5 for one in asked)
+    assert whole == pytest.approx(normal, rel=1e-3)
+    formula = prepare(replace(asked[1], accounting="formula"), TREE).noise.variance.max() ** 0.5
+    assert formula > 1.05 * normal
+    bins = [CdfSettings(64, (4, 4, 4), name, 1.0, 1e-6) for name in ("gaussian", "discrete_gaussian")]
+    plans = [plan_cdf(one) for one in bins]
+    normal, whole = (float(one.noise.variance.max()) ** 0.5 for one in plans if isinstance(one, CdfPlan))
+    assert whole == pytest.approx(normal, rel=1e-3)
 
 
 def test_the_smallest_epsilon_meets_its_target_and_less_does_not() -> None:

@@ -213,7 +213,8 @@ def test_a_plan_from_another_page_is_reopened_from_its_cell_and_stays_with_the_s
 
 
 def test_accounting_is_chosen_and_what_it_saves_is_told() -> None:
-    app = open_page("plan", sample="small_town", plan_mechanism="discrete_gaussian", delta="1e-6", plan_post="none")
+    link = {"plan_mechanism": "discrete_gaussian", "delta": "1e-6", "plan_post": "none"}
+    app = open_page("plan", sample="small_town", **link, plan_accounting="formula")
     assert any("Numerical accounting would be noise −6." in one.value for one in app.caption)
     assert any("from 5 levels on" in one.value for one in app.caption)
     before = shown(app)

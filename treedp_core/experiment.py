@@ -20,7 +20,7 @@ from treedp_core.errors.expected import NodeErrors, expected_errors
 from treedp_core.errors.simulated import simulate
 from treedp_core.mechanisms import MECHANISMS, LevelNoise
 from treedp_core.privacy import Budget, Currency, Guarantee, NeighbouringRelation, ProtectedUnit, Provenance, guarantee
-from treedp_core.privacy.accounting import Accounting, is_numerical, largest_total
+from treedp_core.privacy.accounting import USUAL, is_numerical, largest_total
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.privacy.release import Release
@@ -79,7 +79,7 @@ class Experiment:
     threshold: float = 10.0
     trials: int = 400
     seed: int = 7
-    accounting: str = Accounting.FORMULA.value
+    accounting: str = USUAL.value
 
     @property
     def unit(self) -> ProtectedUnit:

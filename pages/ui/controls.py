@@ -17,6 +17,7 @@ from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.privacy import Accounting
+from treedp_core.privacy.accounting import USUAL
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.split import split_table
 from treedp_core.words import percent, privacy_text, short
@@ -25,10 +26,10 @@ POST_HELP: Final = "Costs no privacy budget. “Advanced” in the sidebar shows
 SHARES_HELP: Final = "One share for each level from the root down, summing to at most 1; 0 leaves a level unmeasured."
 
 
-def accounted(key: str) -> Setting[str]:
-    """Return a setting that says how discrete Gaussian noise becomes ε."""
+def accounted(key: str, usual: Accounting = USUAL) -> Setting[str]:
+    """Return a setting that says how discrete Gaussian noise becomes ε, until something else is chosen as `usual`."""
     return choice(
-        key, Accounting.FORMULA.value, {one.value: one for one in Accounting}, label="Accounting",
+        key, usual.value, {one.value: one for one in Accounting}, label="Accounting",
         help="How the noise becomes ε. The zCDP formula holds for all noise of one ρ; numerical accounting composes "
         "the losses of this noise, rounded up, and so keeps the same promise with less of it.",
     )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pages.ui.shared import experiment, slack_of
 from treedp_core.notebook.paired import AnySide, Side
 from treedp_core.postprocess.chains import CHAINS
-from treedp_core.privacy import Accounting
+from treedp_core.privacy.accounting import USUAL
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.series import Series
 
@@ -17,7 +17,7 @@ def simulated(
     series: Iterable[Series],
     split: str,
     shares: tuple[float, ...],
-    accounting: str = Accounting.FORMULA.value,
+    accounting: str = USUAL.value,
 ) -> list[AnySide]:
     """Return the experiments of some series on data: the shared settings, a split of the budget, an accounting."""
 

@@ -50,6 +50,10 @@ class Accounting(enum.Enum):
         return "by the zCDP formula" if self is Accounting.FORMULA else "by numerical accounting"
 
 
+USUAL: Final = Accounting.NUMERICAL
+"""What whole-number Gaussian noise is accounted by until something else is chosen: as tightly as normal noise is."""
+
+
 def is_numerical(accounting: str) -> bool:
     """Whether an accounting is the numerical one.
 

@@ -19,6 +19,7 @@ from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
 from treedp_core.errors.metrics import squared
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.privacy import Accounting
 from treedp_core.privacy.origin import DOOR
 from treedp_core.studies.budget import Ask, Question, Target, targets_of_text, usual_text
 from treedp_core.studies.budget.question import FROM_FILE, NONE, PAID
@@ -81,6 +82,7 @@ def question() -> Question:
         postprocess=("least_squares",) if s.LEAST_SQUARES.value else (),
         metric=s.METRIC.value,
         alpha=0.1,
+        accounting=Accounting.FORMULA.value,
         delta=slack() if MECHANISMS[s.MECHANISM.value].needs_delta else 0.0,
         seed=SEED.value if noisy else 0,
     )

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pages.ui.sides import simulated
 from pages.views.budget.settings import CUSTOM, LEAST_SQUARES, MECHANISM, SHARES, VIEW
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.notebook.paired import AnySide
+from treedp_core.privacy import Accounting
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.series import Series
+
+FORMULA: Final = Accounting.FORMULA.value
+"""What the ledgers of this page charge by."""
 
 
 def sides(data: Dataset) -> list[AnySide]:
@@ -16,5 +22,5 @@ def sides(data: Dataset) -> list[AnySide]:
         return []
     one = Series(MECHANISM.value, "least_squares" if LEAST_SQUARES.value else "none")
     if not SHARES.value.strip():
-        return simulated(data, [one], "uniform", ())
-    return simulated(data, [one], CUSTOM, shares_from_text(SHARES.value))
+        return simulated(data, [one], "uniform", (), FORMULA)
+    return simulated(data, [one], CUSTOM, shares_from_text(SHARES.value), FORMULA)

@@ -16,7 +16,6 @@ from treedp_core.mechanisms import MECHANISMS, LevelNoise, Mechanism
 from treedp_core.postprocess import least_squares
 from treedp_core.postprocess.isotonic import FITS, ErrorOf, IntArray, consistent_cdf
 from treedp_core.privacy import (
-    Accounting,
     Budget,
     Currency,
     Guarantee,
@@ -26,7 +25,7 @@ from treedp_core.privacy import (
     budget_from_shares,
     guarantee,
 )
-from treedp_core.privacy.accounting import largest_total
+from treedp_core.privacy.accounting import USUAL, largest_total
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.release import Release
 from treedp_core.registry import UNSTATED, Stated, Table, lookup, table
@@ -165,7 +164,7 @@ class CdfSettings:
     strategy: str = TREE
     workload: str = "cdf"
     ranges: Ranges = ()
-    accounting: str = Accounting.FORMULA.value
+    accounting: str = USUAL.value
     has_other: bool = False
 
     @property

@@ -20,6 +20,7 @@ from treedp_core.errors import METRICS
 from treedp_core.errors.metrics import squared
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Accounting
+from treedp_core.privacy.accounting import USUAL
 from treedp_core.privacy.origin import DOOR
 from treedp_core.studies.budget import Ask, Question, Target, targets_of_text, usual_text
 from treedp_core.studies.budget.question import FROM_FILE, NONE, PAID
@@ -82,7 +83,7 @@ def question() -> Question:
         postprocess=("least_squares",) if s.LEAST_SQUARES.value else (),
         metric=s.METRIC.value,
         alpha=0.1,
-        accounting=Accounting.FORMULA.value,
+        accounting=(Accounting.FORMULA if MECHANISMS[s.MECHANISM.value].two_accountings else USUAL).value,
         delta=slack() if MECHANISMS[s.MECHANISM.value].needs_delta else 0.0,
         seed=SEED.value if noisy else 0,
     )

@@ -22,7 +22,8 @@ from pages.views.cdf import settings as s
 from pages.views.cdf.words import instead, what
 from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.privacy import Accounting, NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy.accounting import USUAL
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.bins import Bins
@@ -34,7 +35,6 @@ from treedp_core.studies.cdf.release import STRATEGIES, CdfPlan
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.tree.workloads import Shape, equal_tree
 
-FORMULA: Final = Accounting.FORMULA.value
 AT_ONCE: Final = 128
 """Bins up to which a matrix is sought while one waits."""
 ON_ITS_WAY: Final = InputError("BUSY", "The matrix is on its way.")
@@ -83,7 +83,7 @@ def settings_of(data: Bins) -> CdfSettings:
     return CdfSettings(
         data.n_bins, shape.branching_factors, mechanism, EPSILON.value, slack_of([mechanism], data.total),
         s.ALLOCATION.value, shares(s.ALLOCATION, s.SHARES), s.POST.value, RELATION.value, CONTRIBUTIONS.value,
-        accounting=tuned.accounting("cdf", s.ACCOUNTING.value) if mechanism == "discrete_gaussian" else FORMULA,
+        accounting=tuned.accounting("cdf", s.ACCOUNTING.value) if mechanism == "discrete_gaussian" else USUAL.value,
         has_other=data.has_other,
     )  # fmt: skip
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -308,3 +309,15 @@ def test_a_script_says_marks_and_what_is_left_out(tmp_path: Path) -> None:
         read_task(json.dumps(script).encode(), tmp_path)
     with pytest.raises(InputError, match="marks of each column as text"):
         read_task(json.dumps(script | {"data": data | {"marks": {"n": 1}}}).encode(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (pa.array([1.5, 2.0]), "."), (pa.array(["1,5", None]), ","), (pa.array(["1,5"], pa.string_view()), ","),
+        (pa.array(["1,5"], pa.large_string()), ","), (pa.array([None, None]), "."),
+        (pa.DictionaryArray.from_arrays(pa.array([0, 1] * 9000), pa.array(["x" * 1_000_000, "1,5"])), ","),
+    ],
+)  # fmt: skip
+def test_columns_of_any_type_are_looked_at(cells: pa.Array, expected: str) -> None:
+    assert look_at_marks(pa.table({"v": cells}), "v").proposed == (expected,)

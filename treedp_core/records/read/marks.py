@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from treedp_core.checks import InputError, echo
-from treedp_core.records.arrays import is_text, plain_numpy
+from treedp_core.records.arrays import indices_of, is_text, plain_numpy, text_lengths
 from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sources import ReadOptions
@@ -23,10 +23,11 @@ from treedp_core.words import whole
 
 CODE: Final = "MARKS"
 PLAIN: Final = "."
-LOOK_ROWS: Final = 50_000
+LOOK_ROWS: Final = 10_000
 TYPED: Final = ("Excel", "JSON", "JSON lines")
 """Kinds of files whose own numbers come as text with a decimal point."""
 _EXAMPLES: Final = 3
+_LONGEST: Final = 64  # bytes of a number
 _ENOUGH: Final = 100
 _DECISIVE: Final = 0.01  # a smaller share of other cells may be slips of the pen
 _BETWEEN: Final = {",": ",", ".": r"\.", " ": "[ \u00a0\u202f\u2009]", "'": "['\u2019]"}
@@ -175,7 +176,7 @@ def look_at_marks(
     origin: Origin, column: str, *, name: str | None = None, options: ReadOptions | None = None,
     progress: Progress | None = None,
 ) -> MarksLook:  # fmt: skip
-    r"""Return how the numbers of a column may be written, from its first 50,000 rows.
+    r"""Return how the numbers of a column may be written, from its first 10,000 rows.
 
     Parameters
     ----------
@@ -198,12 +199,16 @@ def look_at_marks(
     rows = 0
     with table.reading([], [column]) as batches:
         for arrays, done in batches:
-            rows += len(arrays[0])
-            array = arrays[0].dictionary_decode() if pa.types.is_dictionary(arrays[0].type) else arrays[0]
-            if not is_text(array.type):
+            first = arrays[0].slice(0, LOOK_ROWS - rows)
+            rows += len(first)
+            first = first.cast(pa.string()) if first.type == pa.string_view() else first
+            coded = first if pa.types.is_dictionary(first.type) else first.dictionary_encode()
+            if not is_text(coded.dictionary.type):
                 return MarksLook((PLAIN,), ())
-            for one in array.value_counts().to_pylist():
-                found[one["values"] or ""] = found.get(one["values"] or "", 0) + one["counts"]
+            often = np.bincount(indices_of(coded), minlength=len(coded.dictionary) + 1)[:-1]
+            short = np.flatnonzero((often > 0) & (text_lengths(coded.dictionary) <= _LONGEST))
+            for cell, n in zip(coded.dictionary.take(pa.array(short)).to_pylist(), often[short].tolist(), strict=True):
+                found[cell] = found.get(cell, 0) + n
             if progress is not None:
                 progress(done, table.total)
             if rows >= LOOK_ROWS:
@@ -221,11 +226,12 @@ def proposed(cells: Mapping[str, int], *, is_typed: bool = False) -> MarksLook:
     (('.,',), (', ',), (".'",))
     """
     ways: dict[str, tuple[int, dict[str, float]]] = {}
+    doubtful = [cell for cell in cells if not cell.strip().lstrip("+-").isdecimal()]  # the others read alike
     for marks in MARKS:
         fits = re.compile(pattern(marks), re.ASCII)
-        read = {cell: _number(cell, marks) for cell in cells if fits.match(cell)}
+        read = {cell: _number(cell, marks) for cell in doubtful if fits.match(cell)}
         ways[marks] = sum(cells[cell] for cell in read), read
-    marked = {cell for marks in MARKS for cell in ways[marks][1] if not cell.strip().lstrip("+-").isdecimal()}
+    marked = {cell for _, read in ways.values() for cell in read}
     most = max(n for n, _ in ways.values())
     slips = 0 if is_typed else int(_DECISIVE * sum(cells[cell] for cell in marked))
     kept: list[str] = []

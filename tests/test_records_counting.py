@@ -24,6 +24,7 @@ from treedp_core.records import (
     domain_taken_from_the_data,
 )
 from treedp_core.records.count import counting, table_counts
+from treedp_core.records.dataset import counts_table
 from treedp_core.records.edges import bin_edges, bin_finder
 from treedp_core.records.read import sources
 from treedp_core.tree import Tree
@@ -369,3 +370,19 @@ def test_a_label_that_is_listed_with_other_spaces_is_said(listed: str, found: st
     data = count_hierarchy(f"a\n{found}\n".encode(), ["a"], domain=domain_of_values({"a": [listed]}))
     sentence = dict(data.report.notices)["LISTED_WITH_SPACES"]
     assert repr(listed) in sentence and repr(found) in sentence and "row 2" in sentence and data.report.other == 1
+
+
+def test_all_counts_are_one_table() -> None:
+    """Four rows, counted by hand; a path of a node is its cells, and the header says what they are."""
+    data = count_hierarchy(b"a,b\nx,1\nx,2\ny,3\nx,1\n", ["a", "b"], domain=domain_taken_from_the_data())
+    *named, count = counts_table(data)
+    assert named == ["level", "level 0: all", "level 1: a", "level 2: b"] and "NOT PRIVATE" in count
+    rows = zip(*(list(column) for column in counts_table(data).values()), strict=True)
+    assert list(rows) == [
+        (0, "all", "", "", 4),
+        (1, "all", "x", "", 3),
+        (1, "all", "y", "", 1),
+        (2, "all", "x", "1", 2),
+        (2, "all", "x", "2", 1),
+        (2, "all", "y", "3", 1),
+    ]

@@ -335,6 +335,23 @@ def family(
     return table | {name: [float(value[one]) for one in nodes] for name, value in values.items()}
 
 
+def counts_table(data: Dataset) -> dict[str, Any]:
+    """Return every node, in level order, with a column for the label at each level and its exact count.
+
+    Below a node's own level its cells are empty. Columns are arrays (n_nodes,).
+    """
+    labels, tree = data.labels, data.tree
+    spans = list(pairwise(labels.level_start.tolist()))
+    table: dict[str, Any] = {"level": np.repeat(np.arange(tree.n_levels), [stop - start for start, stop in spans])}
+    for level, (words, (start, stop)) in enumerate(zip(labels.vocabularies, spans, strict=True)):
+        column = np.full(tree.n_nodes, "", dtype=object)
+        column[start:stop] = words[labels.codes[start:stop]].astype(object)
+        for low, high in spans[level + 1 :]:
+            column[low:high] = column[labels.parent[low:high]]
+        table[f"level {level}: {labels.level_names[level]}"] = column
+    return table | {of_truth("count"): data.counts}
+
+
 def children_table(data: Dataset, node: int) -> dict[str, list[Any]]:
     """Return a node's children with their exact counts (at most 100 000 of them)."""
     nodes = range(data.tree.n_nodes)[data.tree.children(node)][:MAX_ROWS]

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.ui import asked as asked_for
 from pages.ui import store
+from pages.ui.exports import download, named
 from pages.ui.header import explain
 from pages.ui.page import Told
 from pages.ui.settings import EPSILON, RELATION, SOURCE
@@ -22,6 +23,10 @@ from pages.views.data.tree import show_strips, show_tree
 from pages.views.data.who import ask, is_asked, who
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset
+from treedp_core.records.dataset import counts_table
+from treedp_core.records.export.columns import labelled
+from treedp_core.records.export.tables import csv_bytes
+from treedp_core.studies.budget import NOT_PRIVATE
 from treedp_core.studies.data import Hidden, hidden_leaves
 from treedp_core.words import margin, percent, plural, setting_text
 
@@ -83,5 +88,10 @@ def _more(data: Dataset, asked: bool) -> None:
     st.header("Check", anchor=False)
     prose(f"{lit(data.name)}: what became of every record.")
     check(data)
+    download(
+        "All counts", lambda: csv_bytes(labelled(counts_table(data), f"{NOT_PRIVATE}: exact counts.")),
+        name=f"{named('all counts', private=True)}.csv", mime="text/csv", key="all_counts",
+        help="Every node of the tree with its exact count, as CSV (NOT PRIVATE)",
+    )  # fmt: skip
     show_levels(data)
     show_strips(data)

@@ -238,3 +238,13 @@ def test_without_such_columns_those_with_the_fewest_values_come_first() -> None:
 def test_two_names_of_one_thing_are_no_levels() -> None:
     lines = [f"{n % 4},name {n % 4},{n % 2}" for n in range(100)]
     assert suggested(table_of("code,name,half", *lines)) == ("half", "code")
+
+
+def test_columns_that_a_worker_holds_come_back_from_its_process() -> None:
+    content = b"city;n\n\nUlm;1\nKiel;x\n"
+    columns = hold(content)
+    assert columns is not None
+    again = pickle.loads(pickle.dumps(columns))
+    assert again.table.equals(columns.table)
+    with pytest.raises(InputError, match="row 4"):
+        count_hierarchy(again, ["city"], domain=domain_taken_from_the_data(), weight="n")

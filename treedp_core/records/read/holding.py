@@ -117,7 +117,7 @@ class _Gathered:
         preview = replace(seen, columns=names, rows=shown, n_rows=self.rows, uses=uses)
         pa.default_memory_pool().release_unused()
         return HeldColumns(
-            seen.name, pa.table([columns[name] for name in names], names=list(names)), preview, table.first_row,
+            seen.name, pa.table([columns[name] for name in names], names=list(names)), preview, table.reader.first_row,
             table.digest(), tuple(name for name in seen.columns if name not in columns),
             {name: _distinct(columns[name]) for name in names},
             tuple(name for name in names if _is_numeric(columns[name])),

@@ -16,6 +16,8 @@ from pages.ui.marks import marks_asked
 from pages.ui.reading import Reading
 from pages.ui.refusals import refusal
 from pages.ui.result import show_state
+from pages.ui.rows import unit_asked, weight_asked
+from pages.ui.settings import CONTRIBUTIONS
 from pages.ui.text import lit, prose, small_print
 from pages.ui.upload import Count
 from treedp_core.checks import InputError
@@ -61,6 +63,9 @@ class BinsAsked:
         self.upper: float | None = None
         self.edges: tuple[float, ...] = ()
         self.marks: dict[str, str] | None = {}
+        self.weight: str | None = None
+        self.weight_marks: dict[str, str] | None = {}
+        self.unit: str | None = None
         self.left_out: dict[str, list[str]] = {}
         about = "Every value goes into one of K bins between the bounds."
         numbers = None if table.columns is None else (*table.columns.numbers, *table.columns.left_out)
@@ -86,11 +91,16 @@ class BinsAsked:
             help="Either way the check says how many there were.",
         )  # fmt: skip
         small_print(KEPT)
+        left, right = st.columns(2)
+        with left:
+            self.weight, self.weight_marks = weight_asked(table)
+        with right:
+            self.unit = unit_asked(table)
 
     @property
     def is_answered(self) -> bool:
-        """Whether there are a column, its marks, and both bounds or all edges."""
-        return None not in (self.column, self.marks) and self.lower is not None and self.upper is not None
+        """Whether there are a column, all marks, and both bounds or all edges."""
+        return None not in (self.column, self.marks, self.weight_marks, self.lower, self.upper)
 
     def _last(self, name: str) -> Any:
         """What this column was counted with last; bounds and edges of one column are no other's."""
@@ -132,15 +142,15 @@ class BinsAsked:
         """Return what counts the bins, once column and bounds are chosen."""
         return self.counted if self.is_answered else None
 
-    def counted(self, branching: Sequence[int] | None = None, **how: Any) -> Reading:
+    def counted(self, branching: Sequence[int] | None = None) -> Reading:
         """Return what counts the bins."""
         bins: dict[str, Any] = {"edges": list(self.edges)}
         if not self.edges:
             bins = {"lower": self.lower, "upper": self.upper, "n_bins": self.n_bins}
-        how["marks"] = {**(how.get("marks") or {}), **(self.marks or {})} or None
         return self.table.counted(
-            count_bins, self.column, **bins, outside=self.outside, branching=branching,
-            left_out=self.left_out or None, **how,
+            count_bins, self.column, **bins, outside=self.outside, branching=branching, weight=self.weight,
+            unit=self.unit, contributions=CONTRIBUTIONS.value,
+            marks={**(self.weight_marks or {}), **(self.marks or {})} or None, left_out=self.left_out or None,
         )  # fmt: skip
 
     def _show_column(self) -> None:

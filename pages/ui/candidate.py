@@ -58,7 +58,8 @@ def slot_of(name: str) -> Slot:
 class Candidate:
     """What waits to be counted: a path, an uploaded file or kept columns, its name and slot, and what it is for.
 
-    `path` is what its file is called in code, where its table has another name.
+    `path` is what its file is called in code, where its table has another name. What is asked `as_in` another slot
+    begins with what was answered there.
     """
 
     origin: Any
@@ -66,6 +67,7 @@ class Candidate:
     slot: str
     asks: Asks = "tree"
     path: str = ""
+    as_in: str = ""
 
     def key(self, name: str, *of: object) -> str:
         """Key of a control that starts afresh with every file counted, and with anything else it is `of`."""

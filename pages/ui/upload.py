@@ -208,8 +208,10 @@ def _of_columns(file: Candidate) -> Table:
 
 
 def _before(file: Candidate, columns: HeldColumns, last: kept.Kept | None) -> dict[str, Any]:
-    """What a table was counted by last; or else by a notebook that asks for it."""
+    """What a table was counted by last; or else by a notebook that asks for it, or in another slot."""
     ran = last.ran if last is not None else asked.counted_by(file.slot, columns.source_digest)
+    if ran is None and last is None and (there := kept.of(file.as_in)) is not None:
+        ran = there.ran
     return {} if ran is None else answers(ran)
 
 

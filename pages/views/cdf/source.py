@@ -169,7 +169,7 @@ def _ask_for_a_column() -> None:
     elif not table.columns.numbers:
         small_print(f"No column of {lit(table.data.name, 40)} holds numbers; choose another source.")
     else:
-        choose_columns(Candidate(table.columns, table.data.name, kept.BINS, "bins", table.file_name), _form)
+        choose_columns(Candidate(table.columns, table.data.name, kept.BINS, "bins", table.file_name, _own()), _form)
 
 
 def _form(table: Table) -> Count | None:

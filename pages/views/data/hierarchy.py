@@ -15,12 +15,12 @@ from pages.ui.bins import KEPT, BinsAsked
 from pages.ui.candidate import Table
 from pages.ui.frame import figure
 from pages.ui.left_out import left_out_asked
-from pages.ui.marks import marks_asked
 from pages.ui.reading import Reading, leaves_listed_in
+from pages.ui.rows import unit_asked, weight_asked
 from pages.ui.settings import CONTRIBUTIONS
 from pages.ui.sortable import sortable
 from pages.ui.text import lit, small_print
-from pages.ui.upload import EACH_ROW, Count
+from pages.ui.upload import Count
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.figures.icicle import icicle
@@ -48,7 +48,6 @@ MAX_NAMED: Final = 16
 MAX_GROWN: Final = 80
 """Blocks of the tree that grows with the choice of columns."""
 GROWN_HEIGHT: Final = 300
-NO_UNIT: Final = "None: what one unit is will be asked"
 
 
 def levels_in_use() -> None:
@@ -64,7 +63,7 @@ def form(table: Table) -> Count | None:
     with asked:
         kind = st.segmented_control(
             "Levels from", list(KINDS), key=table.key("kind"), required=True,
-            default="bins" if "lower" in table.before else "columns",
+            default="bins" if "numeric" in table.before else "columns",
             format_func=KINDS.__getitem__,
             help="A tree of categories, or the numbers of one column (ages, amounts) in bins of equal width.",
         )  # fmt: skip
@@ -102,14 +101,14 @@ def _columns(table: Table, asked: DeltaGenerator, grown: DeltaGenerator) -> Coun
             _tree_so_far(table.columns, chosen)
     left, right = st.columns(2)
     with left:
-        weight, marks = _weight(table)
+        weight, marks = weight_asked(table)
         missing = st.radio(
             "Missing values", list(MISSING), key=table.key("missing"), format_func=MISSING.__getitem__, horizontal=True,
             index=list(MISSING).index(before.get("missing", "category")),
             help="An empty cell below which every chosen cell is empty too ends the path: that is no missing value.",
         )  # fmt: skip
     with right:
-        unit = _unit(table)
+        unit = unit_asked(table)
         how = _domain_asked(table)
     domain = _domain(table, how, chosen, weight, marks)
     out = left_out_asked(table, chosen, weight) if chosen else {}
@@ -195,15 +194,7 @@ def _bins(table: Table) -> Count | None:
         value=",".join(map(str, table.before.get("branching") or ())),
         help="Their product must be the number of bins; without them all bins hang below the root.",
     )  # fmt: skip
-    weight, marks, unit = _weight_and_unit(table)
-    if marks is None:
-        return None
-
-    def count() -> Reading:
-        factors = branching_factors_from_text(branching) if branching.strip() else None
-        return asked.counted(factors, weight=weight, marks=marks, unit=unit, contributions=CONTRIBUTIONS.value)
-
-    return count
+    return lambda: asked.counted(branching_factors_from_text(branching) if branching.strip() else None)
 
 
 def _domain_asked(table: Table) -> str:
@@ -251,33 +242,3 @@ def _domain_of_file(
     if file is None:
         raise InputError("DOMAIN_MISSING", "Choose a domain file, or another way to say which categories exist.")
     return leaves_listed_in(file, columns or None, weight=weight, marks=marks or None)
-
-
-def _weight_and_unit(table: Table) -> tuple[str | None, dict[str, str] | None, str | None]:
-    """Ask how many records a row stands for and how that is written, and whom it is about."""
-    left, right = st.columns(2)
-    with left:
-        weight, marks = _weight(table)
-    with right:
-        return weight, marks, _unit(table)
-
-
-def _weight(table: Table) -> tuple[str | None, dict[str, str] | None]:
-    """Ask for the column of counts, and how they are written; None for what is not answered."""
-    column = table.column(
-        "Counts", "weight", none=EACH_ROW,
-        help="If a database has grouped the records already, choose the column that holds how many a row stands for.",
-    )  # fmt: skip
-    return column, {} if column is None else marks_asked(table, column, "count_marks")
-
-
-def _unit(table: Table) -> str | None:
-    column = table.column(
-        "Unit column", "unit", none=NO_UNIT,
-        help="A column that says whom a row is about, such as a person's number: of each unit the first rows are "
-        "counted, as many as “Records of one unit, at most” says, and the others are left out and reported. How many "
-        "of its rows are counted is protected by “add or remove one”, not by “replace one”.",
-    )  # fmt: skip
-    if column is not None and not isinstance(table.file.origin, HeldColumns):  # who recounts has it above
-        CONTRIBUTIONS.draw()
-    return column

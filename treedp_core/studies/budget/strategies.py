@@ -203,7 +203,7 @@ def compare(
         left = left_after(total, paid_for, prior.currency)
         found = one.find(prior, left, phases)
         amounts = np.array(prior.budget(found.amounts, left).per_level)
-        results.append(_judged(truth, total, name, _label(one, found, paid_for), amounts, paid_for, found=found))
+        results.append(_judged(truth, total, name, _label(one, found, paid_for, prior.reads_counts), amounts, paid_for, found=found))
     return results
 
 
@@ -292,10 +292,11 @@ def _judged(
     return Result(name, label, ledger, truth.summary(spent), found or Plain(spent))
 
 
-def _label(one: Strategy, found: Plain | GreedySplit | Optimum, origin: Origin | None) -> str:
+def _label(one: Strategy, found: Plain | GreedySplit | Optimum, origin: Origin | None, reads_counts: bool) -> str:
     """What a split is called: an optimum only where no split is better on the counts shown."""
-    if not isinstance(found, Optimum) or origin is None:
+    if not isinstance(found, Optimum) or (origin is None and reads_counts):
         return one.label
-    if origin.spent:
+    if origin is not None and origin.spent:
         return f"{one.label}, after paying for its prior"
-    return "Optimum" if found.certified and not origin.is_private else one.label
+    on_these = origin is None or not origin.is_private
+    return "Optimum" if found.certified and on_these else one.label

@@ -179,6 +179,16 @@ def test_marks_of_numbers_are_those_of_the_plan(mark: str, marks: str, written: 
     assert found == {(label.replace("2000)", "2000]"),): n for label, n in at.items()}
 
 
+def test_no_single_cell_has_a_file_refused_whose_plan_says_no_marks() -> None:
+    """Without a plan these are refused, as they may be read in two ways."""
+    file = b"pay\n3\n19.5\n"
+    plan = ReleasePlan.of(Experiment(), count_bins(file, "pay", lower=0, upper=20, n_bins=4))
+    for cell in (b'"1,5"', b"1.500", b"1'000"):
+        with pytest.raises(InputError, match="marks"):
+            count_bins(b"pay\n" + cell + b"\n", "pay", lower=0, upper=20, n_bins=4)
+        assert sum(read_again(records_of(plan, recount(plan, file + cell + b"\n"))).values()) == 3
+
+
 def test_what_was_said_of_a_text_file_is_said_by_the_plan_and_may_be_said_anew() -> None:
     """Seen failing: the plan of a file in cp1252 refused that very file."""
     text = text_of(ROWS, ":")

@@ -282,4 +282,5 @@ def _cdf_settings(rng: np.random.Generator, n_bins: int, factors: tuple[int, ...
             least_squares=bool(rng.random() < 0.5),
             relation=str(rng.choice([ADD, REPLACE])),
             contributions=int(rng.integers(1, 4)),
+            accounting="formula",  # its claim is compared here; that of composed laws, in `numerical` and `conversions`
         )

@@ -38,7 +38,9 @@ def readers() -> Iterator[tuple[str, str, Sequence[str], Count]]:
         count = partial(count_hierarchy, columns=["sex", "age"], domain=DOMAIN, missing=missing)
         yield f"hierarchy, missing: {missing}", "sex,age", ROWS, count
     for outside in ("other", "clamp"):
-        count = partial(count_bins, column="n", lower=0, upper=20, n_bins=4, branching=(2, 2), outside=outside)
+        count = partial(
+            count_bins, column="n", lower=0, upper=20, n_bins=4, branching=(2, 2), outside=outside, marks={"n": "."}
+        )
         yield f"bins, outside: {outside}", "n", NUMBERS, count
 
 

@@ -51,6 +51,7 @@ def experiments(rng: np.random.Generator, small: Small, who: Who) -> Iterator[Ex
             shares=_shares(rng, small.n_levels) if allocation == "custom" else (),
             epsilon=float(np.exp(rng.uniform(-4, 2))),
             delta=float(10 ** rng.uniform(-9, -2.5)),
+            accounting="formula",  # its claim is compared here; that of composed laws, in `numerical` and `conversions`
             **who.settings,  # type: ignore[arg-type]
         )
 

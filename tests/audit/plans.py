@@ -40,7 +40,7 @@ def audit(report: Report, rng: np.random.Generator, n: int) -> None:
             report.pairs += pairs.n
             for mechanism in MECHANISMS:
                 epsilon = float(np.exp(rng.uniform(-4, 3)))
-                one = Experiment(mechanism, epsilon=epsilon, delta=DELTA, **who.settings)  # type: ignore[arg-type]
+                one = Experiment(mechanism, epsilon=epsilon, delta=DELTA, accounting="formula", **who.settings)  # type: ignore[arg-type]
                 plan = ReleasePlan.of(one, data_on(small))
                 what = f"plan of {mechanism} for {who}"
                 spent = lost(plan, pairs.by_level())

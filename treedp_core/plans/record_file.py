@@ -11,7 +11,7 @@ import csv
 import hashlib
 import io
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
@@ -95,7 +95,7 @@ def misfit(plan: Stated, data: Dataset) -> InputError | None:
     """Return why data are not those of a plan, as far as that is seen at a glance: by recipe and columns."""
     told = ""
     found = replace(data.report.recipe, encoding=plan.recipe.encoding, delimiter=plan.recipe.delimiter)
-    if found != plan.recipe:
+    if _with_points_unsaid(found) != _with_points_unsaid(plan.recipe):
         told = "These records were counted in another way than the plan states; make the plan anew."
     elif not _is_by_number(plan) and not set(columns(plan)) <= set(data.labels.level_names[1:]):
         told = "These records have other columns than the plan; make the plan anew from them."
@@ -114,16 +114,18 @@ def recount(plan: Stated, origin: Origin, options: ReadOptions | None = None) ->
     elsewhere = "refuse" if other(plan) is None else "other"
     weight, unit, bound = recipe.weight or None, recipe.unit or None, max(recipe.bound, 1)
     options = options or ReadOptions(recipe.encoding or None, recipe.delimiter or None)
+    numbers = [weight] if weight else []
     if domain.bins is not None and domain.bins.is_numeric:
+        numbers.append(domain.bins.column)
         return count_bins(
             origin, domain.bins.column, **_edges(domain.bins),
             weight=weight, unit=unit, contributions=bound, outside="clamp" if recipe.cut else elsewhere,
-            options=options, **_said(recipe),
+            options=options, **_said(recipe, numbers),
         )  # fmt: skip
     missing = "other" if recipe.blanks_out else "category"
     return count_hierarchy(
         origin, columns(plan), domain=_domain(plan), weight=weight, unit=unit, contributions=bound, missing=missing,
-        outside=elsewhere, options=options, **_said(recipe),
+        outside=elsewhere, options=options, **_said(recipe, numbers),
     )  # fmt: skip
 
 
@@ -143,10 +145,18 @@ def _is_by_number(plan: Stated) -> bool:
     return plan.domain.bins is not None and plan.domain.bins.is_numeric
 
 
-def _said(recipe: Recipe) -> dict[str, Any]:
-    """What else was said of the file: how its numbers are written, and which rows are no records."""
-    said = {"marks": dict(recipe.marks), "left_out": dict(recipe.left_out)}
+def _said(recipe: Recipe, numbers: Sequence[str]) -> dict[str, Any]:
+    """What else was said of the file: how its numbers are written, whatever they are now, and which rows are left out.
+
+    What the plan does not say has a decimal point: were it found out, one record could have the whole file refused.
+    """
+    said = {"marks": {name: recipe.marks_of(name) for name in numbers}, "left_out": dict(recipe.left_out)}
     return {name: one for name, one in said.items() if one}
+
+
+def _with_points_unsaid(recipe: Recipe) -> Recipe:
+    """A recipe in which no column is said to have a decimal point, as is meant of all that are not named."""
+    return replace(recipe, marks=tuple(one for one in recipe.marks if one[1] != "."))
 
 
 def _edges(bins: Bins) -> dict[str, Any]:

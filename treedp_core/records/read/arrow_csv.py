@@ -37,7 +37,7 @@ def batches(
     n_rows, failed = 0, False
     try:
         with lent(stream) as file:
-            for batch in _open(file, source, preview, labels, numeric, refusals, n_before):
+            for batch in _open(file, source, preview, labels, numeric, refusals, n_before=n_before):
                 n_rows += batch.num_rows
                 if not stream.is_ascii:
                     batch.validate(full=True)
@@ -61,6 +61,7 @@ def _open(
     labels: Sequence[str],
     numeric: Sequence[str],
     refusals: list[InputError],
+    *,
     n_before: int,
 ) -> pa_csv.CSVStreamingReader:
     # columns go by position, so no name can confuse the reader

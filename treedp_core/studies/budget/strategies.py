@@ -203,7 +203,8 @@ def compare(
         left = left_after(total, paid_for, prior.currency)
         found = one.find(prior, left, phases)
         amounts = np.array(prior.budget(found.amounts, left).per_level)
-        results.append(_judged(truth, total, name, _label(one, found, paid_for, prior.reads_counts), amounts, paid_for, found=found))
+        label = _label(one, found, paid_for, prior.reads_counts)
+        results.append(_judged(truth, total, name, label, amounts, paid_for, found=found))
     return results
 
 

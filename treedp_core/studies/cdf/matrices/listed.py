@@ -39,7 +39,7 @@ def ranges_of_table(
     n_bins : int
         K, at least 2.
     marks : mapping from column to marks, optional
-        See `treedp_core.records.count_bins`.
+        See `treedp_core.records.count_bins`. Ranges are no records: marks that their cells leave no doubt of are taken.
     name, options
         See `treedp_core.records.inspect`.
     progress : callable, optional
@@ -55,15 +55,17 @@ def ranges_of_table(
     --------
     >>> ranges_of_table(b"lower,upper\n1,10\n5,20\n", 24)
     ((1, 10), (5, 20))
-    >>> ranges_of_table(b"lower,upper,weight\n7,9,2\n1,3,1\n", 24)
-    (((7, 9, 2.0),), (1, 3))
+    >>> ranges_of_table(b"lower;upper;weight\n7;9;0,5\n1;3;1\n", 24)
+    (((7, 9, 0.5),), (1, 3))
     """
     from treedp_core.records.read.amounts import numbers
-    from treedp_core.records.read.marks import Unsaid, checked
+    from treedp_core.records.read.marks import Unsaid, checked, look_at_marks
 
     table = open_table(origin, name, options)
     columns = [table.column(one) for one in ENDS if one != WEIGHT or one in table.preview.columns]
     said = checked(marks, columns)
+    looks = {one: look_at_marks(origin, one, name=name, options=options) for one in columns if one not in said}
+    said = {one: look.proposed[0] for one, look in looks.items() if not look.is_open} | said
     ways = [said.get(one) or Unsaid(one, table.preview.kind) for one in columns]
     found: list[tuple[int, int] | Terms] = []
     with table.reading([], columns) as batches:

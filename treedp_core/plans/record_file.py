@@ -66,7 +66,7 @@ def other(plan: Stated) -> int | None:
     """Return which leaf takes the records that fit nowhere, by its position; None where the tree has none."""
     found = {one: at for at, one in enumerate(cells(plan))}
     n, label = len(columns(plan)), OTHER
-    while _padded((label,), n) not in found and any(one[0] == label for one in found):
+    while _padded((label,), n) not in found and any(one[:1] == (label,) for one in found):
         label = f"({label})"
     return found.get(_padded((label,), n), found.get((OTHER,) * n))
 

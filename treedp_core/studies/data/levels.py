@@ -29,7 +29,7 @@ class Hidden(NamedTuple):
     Parameters
     ----------
     margin : float
-        95 % margin of a leaf's noise, in records.
+        95 % margin of a leaf's noise, in records; 0 where the only leaf is the root, published exactly.
     number : int
         Leaves whose count is not larger than that.
     of : int
@@ -50,7 +50,7 @@ def hidden_leaves(data: Dataset, settings: Experiment) -> Hidden:
         As `prepare`.
     """
     laws, leaves = prepare(settings, data.tree).noise.laws, data.tree.is_leaf
-    margin = max(law.margin(CONFIDENCE) for law in laws if law is not None)
+    margin = max((law.margin(CONFIDENCE) for law in laws if law is not None), default=0.0)
     return Hidden(margin, int(np.count_nonzero(data.counts[leaves] <= margin)), data.tree.n_leaves)
 
 

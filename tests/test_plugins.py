@@ -90,6 +90,7 @@ def test_neither_a_link_nor_a_notebook_names_code() -> None:
         "treedp_core/notebook/code.py",
         "treedp_core/notebook/headless.py",  # `treedp run --plugin`
         "treedp_core/notebook/executors.py",  # its worker processes
+        "treedp_core/plans/preparation.py",  # `treedp prepare --plugin`
         "pages/ui/headless.py",
     }
     tree = Tree.from_branching_factors((2,))

@@ -44,7 +44,7 @@ from treedp_core.records import (
     domain_taken_from_the_data,
 )
 from treedp_core.records.dataset import labels_of
-from treedp_core.records.recipe import MARKS, pairs_of
+from treedp_core.records.recipe import MARKS
 from treedp_core.tree import Tree
 from treedp_core.watch import Watch
 
@@ -87,7 +87,7 @@ def recipes(draw: Any) -> Recipe:
     marks = draw(st.dictionaries(NAMED, st.sampled_from(sorted(MARKS)), max_size=2))
     left_out = draw(st.dictionaries(LINE, st.lists(NAMED, min_size=1, max_size=3).map(tuple), max_size=2))
     return Recipe(draw(LINE), unit, draw(st.integers(0, 3)) if unit else 0, *draw(st.tuples(*[st.booleans()] * 3)),
-                  bounds, pairs_of(marks), pairs_of(left_out))  # fmt: skip
+                  bounds, tuple(sorted(marks.items())), tuple(sorted(left_out.items())))  # fmt: skip
 
 
 @st.composite

@@ -63,7 +63,7 @@ def test_points_that_all_stand_before_three_digits_are_asked_for(file: bytes) ->
     for marks, expected in ((",.", [2, 0, 1, 0, 0]), (".", [3, 0, 0, 0, 0])):
         data = count_bins(file, "pay", lower=0, upper=20_000, n_bins=4, marks={"pay": marks})
         assert data.counts[1:].tolist() == expected
-        assert data.report.recipe.marks == (("pay", marks),)
+        assert data.report.recipe.marks_of("pay") == marks
 
 
 def test_one_slip_of_the_pen_decides_nothing() -> None:

@@ -95,7 +95,7 @@ def misfit(plan: Stated, data: Dataset) -> InputError | None:
     """Return why data are not those of a plan, as far as that is seen at a glance: by recipe and columns."""
     told = ""
     found = replace(data.report.recipe, encoding=plan.recipe.encoding, delimiter=plan.recipe.delimiter)
-    if _with_points_unsaid(found) != _with_points_unsaid(plan.recipe):
+    if found != plan.recipe:
         told = "These records were counted in another way than the plan states; make the plan anew."
     elif not _is_by_number(plan) and not set(columns(plan)) <= set(data.labels.level_names[1:]):
         told = "These records have other columns than the plan; make the plan anew from them."
@@ -152,11 +152,6 @@ def _said(recipe: Recipe, numbers: Sequence[str]) -> dict[str, Any]:
     """
     said = {"marks": {name: recipe.marks_of(name) for name in numbers}, "left_out": dict(recipe.left_out)}
     return {name: one for name, one in said.items() if one}
-
-
-def _with_points_unsaid(recipe: Recipe) -> Recipe:
-    """A recipe in which no column is said to have a decimal point, as is meant of all that are not named."""
-    return replace(recipe, marks=tuple(one for one in recipe.marks if one[1] != "."))
 
 
 def _edges(bins: Bins) -> dict[str, Any]:

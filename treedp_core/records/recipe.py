@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, cast
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.read.strict_json import Json, members
-
-T = TypeVar("T")
 
 CODE: Final = "RECIPE"
 MARKS: Final[Mapping[str, str]] = {
@@ -129,13 +127,13 @@ def recipe_of(given: Json) -> Recipe:
     return Recipe(**said | {"bounds": tuple(bounds), "marks": tuple(marks), "left_out": tuple(left_out)})
 
 
-def pairs_of(given: Mapping[str, T] | None) -> tuple[tuple[str, T], ...]:
-    """Return what an option says by column in a recipe's form.
+def marks_in_order(given: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
+    """Return marks by column in a recipe's form: a decimal point, as any column has that is not named, is not said.
 
-    >>> pairs_of({"pay": ",.", "age": "."}), pairs_of(None)
-    ((('age', '.'), ('pay', ',.')), ())
+    >>> marks_in_order({"pay": ",.", "age": "."}), marks_in_order(None)
+    ((('pay', ',.'),), ())
     """
-    return tuple(sorted((given or {}).items()))
+    return tuple(sorted(one for one in (given or {}).items() if one[1] != "."))
 
 
 def _listed(value: object) -> Json:

@@ -25,7 +25,7 @@ from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.read.table_reader import Progress, TableReader, open_table, refuse_no_rows, said_of_text
 from treedp_core.records.read.text import Notice
 from treedp_core.records.read.units import UnitQuota, UnitReader, account_of, bound_of, quota_of, unit_notices
-from treedp_core.records.recipe import Recipe, pairs_of
+from treedp_core.records.recipe import Recipe, marks_in_order
 from treedp_core.tree import Tree
 from treedp_core.words import whole
 
@@ -134,7 +134,7 @@ def count_bins(
     bounds = tuple(places[[0, -1]].tolist())
     recipe = Recipe(
         weight or "", *bound_of(quota), numbers=True, cut=clamp, bounds=bounds,
-        marks=pairs_of(said), left_out=out.as_pairs, **said_of_text(origin, options),
+        marks=marks_in_order(said), left_out=out.as_pairs, **said_of_text(origin, options),
     )  # fmt: skip
     told = (*table.notices, *out.notices(), *report.notices)
     report = replace(report, notices=told, left_out=out.rows, recipe=recipe)
@@ -229,7 +229,8 @@ class _BinTally:
             self.first_missing = first + (row if of_quota is None else int(np.flatnonzero(of_quota)[row]))
         numbers = values[~absent]
         self.numbers += numbers.size
-        self._sum += float(numbers.sum())
+        with np.errstate(over="ignore", invalid="ignore"):  # then no number is the sum of the others
+            self._sum += float(numbers.sum())
         self._last = float(numbers[-1]) if numbers.size else self._last
         kept = np.clip(values[~absent], self._edges[0], self._edges[-1]) if self._clamp else values[inside]
         of_kept = ~absent if self._clamp else inside
@@ -261,7 +262,8 @@ class _BinTally:
                     f"{whole(self.outside)} records of column {echo(column)} lie outside the bounds: {fate}.",
                 )
             )
-        if self.numbers > _FEW and self._last and math.isclose(2 * self._last, self._sum, rel_tol=1e-9):
+        others = self._sum - self._last  # finite where that is a question
+        if self.numbers > _FEW and self._last and math.isfinite(others) and math.isclose(self._last, others):
             told = f"The last number of column {echo(column)} is the sum of all others"
             notices.append((totals.CODE, f"{told}: if its row is a total, leave it out by the option left_out."))
         inside, left_out = int(self.counts().sum()), self.missing + (0 if self._clamp else self.outside)

@@ -23,7 +23,7 @@ from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.read.table_reader import Progress, TableReader, open_table, said_of_text
 from treedp_core.records.read.units import account_of, bound_of, quota_of
-from treedp_core.records.recipe import Recipe, pairs_of
+from treedp_core.records.recipe import Recipe, marks_in_order
 from treedp_core.records.totals import notices, suspected
 from treedp_core.tree import Tree
 
@@ -136,8 +136,8 @@ def count_hierarchy(
     else:
         counted = _on_public_tree(table.preview.name, tally, domain, missing, outside)
     recipe = Recipe(
-        weight or "", *bound_of(quota), blanks_out=missing == "other", marks=pairs_of(said), left_out=out.as_pairs,
-        **said_of_text(origin, options),
+        weight or "", *bound_of(quota), blanks_out=missing == "other", marks=marks_in_order(said),
+        left_out=out.as_pairs, **said_of_text(origin, options),
     )  # fmt: skip
     report = replace(counted.report, left_out=out.rows, recipe=recipe)
     found = replace(counted, report=report, source_digest=digest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -50,8 +50,8 @@ def batches(
         raise _diagnosis(source, preview, stream, refusals)
     if stream.has_quotes:
         refuse_torn_quotes(source, preview, n_rows)
-    if stream.has_blank_lines:
-        preview.leaps[:] = leaps(source, preview)
+    if not stream.has_blank_lines:
+        preview.leaps[:] = [(0, FIRST_ROW)]
 
 
 def _open(
@@ -173,11 +173,17 @@ def refuse_torn_quotes(source: FileSource, preview: Preview, n_rows: int | None 
 
 
 def leaps(source: FileSource, preview: Preview) -> list[tuple[int, int]]:
-    """Return where the numbers of rows leap, as lines are blank that hold no record; a pass over the file in Python."""
+    """Return where the numbers of rows leap, as lines are blank that hold no record: row by row if there are any."""
+    noted = _noted(source, preview)
+    if not noted.has_blank_lines:
+        return [(0, FIRST_ROW)]
     stream = io.TextIOWrapper(io.BufferedReader(ByteStream(source, preview.encoding)), encoding="utf-8", newline="")
     found, record, expected = list[tuple[int, int]](), -1, FIRST_ROW
+    rows: Iterable[object] = csv.reader(stream, delimiter=preview.delimiter)
+    if not noted.has_quotes:
+        rows = (line.strip("\r\n") for line in stream)
     try:
-        for number, row in enumerate(csv.reader(stream, delimiter=preview.delimiter), start=1):
+        for number, row in enumerate(rows, start=1):
             if not row and (len(preview.columns) > 1 or record < 0):
                 continue
             if record >= 0 and number != expected:
@@ -189,6 +195,19 @@ def leaps(source: FileSource, preview: Preview) -> list[tuple[int, int]]:
     finally:
         stream.close()
     return found or [(0, FIRST_ROW)]
+
+
+def _noted(source: FileSource, preview: Preview) -> ByteStream:
+    """Return a stream that was read to its end, or to where it is refused, for what it noted."""
+    stream = ByteStream(source, preview.encoding)
+    try:
+        while stream.read(sources.BLOCK_BYTES):
+            pass
+    except InputError:
+        pass  # by what reads the records
+    finally:
+        stream.close()
+    return stream
 
 
 def _blank_lines_before(source: FileSource, preview: Preview) -> int:
@@ -203,14 +222,16 @@ def _blank_lines_before(source: FileSource, preview: Preview) -> int:
 
 
 def _quotes_and_lines(source: FileSource, preview: Preview) -> tuple[int, int]:
+    """Count quotation marks, and lines but the blank ones at the end."""
     stream = ByteStream(source, preview.encoding)
-    quotes = lines = 0
-    last = b"\n"
+    quotes = lines = after = 0
     try:
         while block := stream.read(sources.BLOCK_BYTES):
             quotes += block.count(b'"')
-            lines += block.count(b"\n")
-            last = block[-1:]
+            body = block.rstrip(b"\r\n")
+            if body:
+                lines, after = lines + after + body.count(b"\n"), 0
+            after += block.count(b"\n", len(body))
     finally:
         stream.close()
-    return quotes, lines + (last != b"\n")
+    return quotes, lines + 1

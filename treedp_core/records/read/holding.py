@@ -110,6 +110,7 @@ class _Gathered:
         refuse_no_rows(self.rows)
         columns = {name: _joined(self.parts.pop(name)) for name in list(self.parts)}
         seen = table.preview
+        table.leaps()
         names = tuple(name for name in seen.columns if name in columns)
         at = [seen.columns.index(name) for name in names]
         uses = tuple(seen.uses[j] for j in at) if seen.kind == "Excel" and seen.uses else ()

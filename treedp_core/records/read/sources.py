@@ -10,10 +10,13 @@ import gzip
 import hashlib
 import io
 import os
+import sys
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
+
+import numpy as np
 
 from treedp_core.checks import InputError, echo
 from treedp_core.words import whole
@@ -163,7 +166,10 @@ def is_gzip(head: bytes) -> bool:
 
 
 class ByteStream(io.RawIOBase):
-    """A source as UTF-8 bytes: unpacked with a bound on what comes out, decoded, byte order mark removed."""
+    """A source as UTF-8 bytes: unpacked with a bound on what comes out, decoded, byte order mark removed.
+
+    What it notes is of what was read so far; lines are blank only where something follows.
+    """
 
     def __init__(self, source: FileSource, encoding: str, *, longest_line: int = MAX_LINE_BYTES) -> None:
         self.source = source
@@ -183,7 +189,7 @@ class ByteStream(io.RawIOBase):
         self._at_start = True
         self._pending = b""
         self._line = 0  # bytes since the last end of a line
-        self._before = b"\n"
+        self._ends = b"\n"  # the last ends of lines, as long as nothing follows
 
     @property
     def done(self) -> int:
@@ -226,11 +232,14 @@ class ByteStream(io.RawIOBase):
         self._refuse_endless_line(piece)
         self.has_quotes = self.has_quotes or b'"' in piece
         self.is_ascii = self.is_ascii and piece.isascii()
-        self.has_blank_lines = (
-            self.has_blank_lines or _has_blank_line(self._before + piece[:2]) or _has_blank_line(piece)
-        )
-        self._before = piece[-2:]
+        self._look_for_blank_lines(piece)
         return piece
+
+    def _look_for_blank_lines(self, piece: bytes) -> None:
+        body = piece.rstrip(b"\r\n")
+        if body and not self.has_blank_lines:
+            self.has_blank_lines = _has_blank_line(self._ends + body[:1]) or _has_blank_line(body)
+        self._ends = (piece[len(body) :] if body else self._ends + piece)[-3:]
 
     def _refuse_endless_line(self, piece: bytes) -> None:
         ended = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
@@ -274,7 +283,15 @@ class ByteStream(io.RawIOBase):
 
 
 def _has_blank_line(piece: bytes) -> bool:
-    return b"\n\n" in piece or b"\n\r" in piece or b"\r\r" in piece
+    r"""Whether two ends of lines follow each other.
+
+    >>> [_has_blank_line(piece) for piece in (b"a\nb", b"a\n\nb", b"a\r\nb", b"a\r\n\r\nb", b"a\r\rb")]
+    [False, True, False, True, True]
+    """
+    ends = (b"\n\n", b"\n\r", b"\r\r") if b"\r" in piece else (b"\n\n",)
+    pairs = [np.frombuffer(piece, np.uint16, (len(piece) - at) // 2, at) for at in (0, 1) if len(piece) > at + 1]
+    # a pair of bytes is sought as one number, as `in` takes ten times as long to find two bytes
+    return any(bool((pair == int.from_bytes(end, sys.byteorder)).any()) for end in ends for pair in pairs)
 
 
 def row_too_long() -> InputError:

@@ -72,9 +72,15 @@ class TableReader:
         """The number of the first record, 2 in a CSV file, whose header is row 1; shown as the file counts its rows."""
         return RowNumber(self.reader.first_row, self._row)
 
+    def leaps(self) -> list[tuple[int, int]]:
+        """Return where the numbers of rows leap, which is found out once, when a row is named or the file will go."""
+        if not self.preview.leaps:
+            self.preview.leaps[:] = self.reader.leaps(self.source, self.preview)
+        return self.preview.leaps
+
     def _row(self, number: int) -> int:
         """The row of the record that has this number, if no row were blank."""
-        leaps = self.preview.leaps or self.reader.leaps(self.source, self.preview)
+        leaps = self.leaps()
         record = number - self.reader.first_row
         at = bisect_right(leaps, record, key=itemgetter(0)) - 1
         return number if at < 0 else leaps[at][1] + record - leaps[at][0]

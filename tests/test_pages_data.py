@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gc
+import io
 import json
 import math
 import weakref
+from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -195,12 +199,18 @@ def binned(content: bytes, column: int = 1) -> AppTest:
 
 
 def test_a_numeric_column_is_shown_with_what_its_bounds_cut_off_before_it_is_counted() -> None:
+    def told_of() -> str:
+        return next(caption.value for caption in app.caption if "blank or no number" in caption.value)
+
     app = binned(AGES + b",5\n")
     assert app.button(key="upload_count").disabled  # no bounds are offered: they are not to come from the records
+    assert "age: 0.99 % blank or no number. " in told_of()  # where no bound is typed, nothing is inside or beyond it
+    labelled(app.number_input, "Lower").set_value(10.0).run()
+    assert "age: 9.9 % below, 0.99 % blank or no number. " in told_of()
     labelled(app.number_input, "Lower").set_value(0.0)
     labelled(app.number_input, "Upper").set_value(100.0).run()
     assert not app.button(key="upload_count").disabled
-    told = next(caption.value for caption in app.caption if "below" in caption.value)
+    told = told_of()
     assert "0 % below, 99 % inside, 0 % above, 0.99 % blank or no number" in told
     assert told.startswith("NOT PRIVATE") and "not private either" in told
     assert figure(app, "upload_numbers")["data"]
@@ -223,6 +233,23 @@ def test_only_columns_of_numbers_are_offered_and_none_is_chosen() -> None:
     app = binned(b"city,pay,age\nx,1,2\nx,3,NA\nx,4,5\n", 0)
     assert labelled(app.selectbox, "Numeric column").options == ["Choose one", "pay", "age"]
     assert app.button(key="upload_count").disabled and not app.exception
+
+
+def test_only_typed_columns_that_can_be_numbers_are_offered() -> None:
+    pay = pa.array([Decimal("0.30"), Decimal("9.99")], pa.decimal128(5, 2))
+    stored, at = io.BytesIO(), pa.array([0, 1], pa.timestamp("us"))
+    pq.write_table(pa.table({"pay": pay, "at": at, "paid": [True, False], "age": [3.5, 4.0]}), stored)
+    app = open_page("data", source="upload")
+    app.file_uploader[0].upload("orders.parquet", stored.getvalue()).run()
+    labelled(app.segmented_control, "Levels").set_value("bins").run()
+    column = labelled(app.selectbox, "Numeric column")
+    assert sorted(column.options) == ["Choose one", "age", "pay"]
+    column.set_value(column.options.index("pay")).run()
+    assert "no column" not in words(app) and not app.exception
+    labelled(app.number_input, "Lower").set_value(0.0)
+    labelled(app.number_input, "Upper").set_value(10.0).run()
+    count(app)
+    assert held(app).total == 2
 
 
 def test_a_table_without_numbers_says_so() -> None:

@@ -227,6 +227,9 @@ def test_decimals_and_codes_of_a_database_are_prepared_like_numbers() -> None:
     data = count_hierarchy(table, ["town"], domain=domain_of_values({"town": ["Ulm", "Köln"]}))
     plan = ReleasePlan.of(Experiment(), data)
     assert read_again(records_of(plan, recount(plan, table))) == {("Ulm",): 2, ("Köln",): 1, ("(other)",): 1}
+    plan = ReleasePlan.of(Experiment(), count_bins(table, "pay", lower=0, upper=10, n_bins=100))
+    expected = {("[0.3, 0.4)",): 1, ("[0.7, 0.8)",): 1, ("[9.9, 10]",): 1, ("(other)",): 1}
+    assert read_again(records_of(plan, recount(plan, table))) == expected
 
 
 @settings(derandomize=True, max_examples=60, deadline=None)

@@ -6,6 +6,7 @@ import io
 import pickle
 import random
 import tracemalloc
+from decimal import Decimal
 from typing import Any
 
 import pandas as pd
@@ -238,6 +239,22 @@ def test_without_such_columns_those_with_the_fewest_values_come_first() -> None:
 def test_two_names_of_one_thing_are_no_levels() -> None:
     lines = [f"{n % 4},name {n % 4},{n % 2}" for n in range(100)]
     assert suggested(table_of("code,name,half", *lines)) == ("half", "code")
+
+
+@pytest.mark.parametrize("kind", [pa.decimal128(5, 2), pa.decimal128(38, 20), pa.decimal256(60, 3)])
+def test_decimals_of_a_database_fall_where_their_digits_say_whether_kept_or_not(kind: pa.DataType) -> None:
+    cents = list(range(1000))
+    random.Random(9).shuffle(cents)
+    pay = pa.array([None, *(Decimal(one).scaleb(-2) for one in cents)], kind)
+    stored = io.BytesIO()
+    pq.write_table(pa.table({"pay": pay}), stored)
+    expected = [1001, *[10] * 100, 1]  # whole cents, ten to a bin; the blank one beside them
+    columns = hold(stored.getvalue())
+    assert columns is not None and columns.numbers == ("pay",) and columns.left_out == ()
+    for origin in (stored.getvalue(), pa.table({"pay": pay}), pa.table({"pay": pay.dictionary_encode()}), columns):
+        counted = count_bins(origin, "pay", lower=0, upper=10, n_bins=100)
+        assert counted.counts.tolist() == expected
+    assert suggested(columns) == (), "decimals are no levels"
 
 
 def test_columns_that_a_worker_holds_come_back_from_its_process() -> None:

@@ -27,7 +27,7 @@ from treedp_core.privacy.origin import of_truth
 from treedp_core.records import Dataset, count_bins
 from treedp_core.records.edges import edges_as_text, edges_from_text
 from treedp_core.records.read.numeric import LOOK_ROWS, MUCH, NumberLook, look_at_numbers
-from treedp_core.words import percent, whole
+from treedp_core.words import percent, short_below, whole
 
 BOUNDS: Final = "Choose it without looking at the records: bounds taken from the data reveal its extremes."
 OUTSIDE: Final = {"other": "Leave the record out", "clamp": "Count it in the end bin"}
@@ -68,7 +68,7 @@ class BinsAsked:
         self.unit: str | None = None
         self.left_out: dict[str, list[str]] = {}
         about = "Every value goes into one of K bins between the bounds."
-        numbers = None if table.columns is None else (*table.columns.numbers, *table.columns.left_out)
+        numbers = _offered(table)
         first, rest = st.columns([2, 3], vertical_alignment="bottom")
         with first:
             self.column = table.column("Numeric column", "numeric", help=about, none=CHOOSE, among=numbers)
@@ -184,11 +184,22 @@ def _warn_of_share(outside: float, what: str) -> None:
         )
 
 
+def _offered(table: Table) -> tuple[str, ...] | None:
+    """The columns that hold numbers, and those that may but were too large to be kept; None where nobody has looked."""
+    if table.columns is None:
+        return None
+    unknown = set(table.columns.left_out).intersection(table.preview.maybe_numbers)
+    return (*table.columns.numbers, *(name for name in table.preview.columns if name in unknown))
+
+
 def _strip(look: NumberLook, column: str, bounds: tuple[float, float], own: Sequence[float], key: str) -> None:
     edges, rows = look.histogram(*bounds)
     share = look.shares(*bounds)
-    parts = {"below": share.below, "inside": share.inside, "above": share.above, "blank or no number": share.blank}
-    told = ", ".join(f"{percent(part)} {name}" for name, part in parts.items())
+    below, above = map(math.isfinite, bounds)
+    parts = [f"{percent(share.below)} below"] * below
+    parts += [f"{short_below(round(100 * share.inside, 9))} % inside"] * (below and above)
+    parts += [f"{percent(share.above)} above"] * above
+    told = ", ".join((*parts, f"{percent(share.blank)} blank or no number"))
     of = "" if look.is_whole else f" (of the first {whole(LOOK_ROWS)} rows)"
     figure(
         number_strip(edges, rows, lower=bounds[0], upper=bounds[1], x_title=column, own=own),

@@ -150,7 +150,8 @@ class Table:
 
     def looked(self, name: str, look: Callable[..., T], column: str, **how: Any) -> Result[T]:
         """Return what a look at one of its columns finds."""
-        origin = self.file.content if self.columns is None else self.columns
+        held = self.columns
+        origin = self.file.content if held is None or column in held.left_out else held
         work = partial(read, look, origin, column, name=self.file.name, options=self.options, **how)
         return read_file(self.file, name, (column, self.options, repr(how)), work)
 

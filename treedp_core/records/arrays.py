@@ -15,6 +15,12 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
 
 
+def is_numeric(kind: pa.DataType) -> bool:
+    """Whether a type holds numbers: whole ones, floats, or the decimals of a database."""
+    exact = pa.types.is_integer(kind) or pa.types.is_decimal128(kind) or pa.types.is_decimal256(kind)
+    return bool(exact or pa.types.is_floating(kind))
+
+
 def plain_numpy(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     """Return a plain Arrow array without nulls as numpy, (n,), without going through pandas where that is easy."""
     if isinstance(array, pa.ChunkedArray):

@@ -14,6 +14,7 @@ from treedp_core.checks import InputError
 from treedp_core.records.arrays import indices_of
 from treedp_core.records.count.hierarchy import count_hierarchy
 from treedp_core.records.domain import domain_taken_from_the_data
+from treedp_core.records.read.columns import use_of
 from treedp_core.records.read.held import HeldColumns
 from treedp_core.records.read.total_words import reads_as_total
 from treedp_core.records.totals import MAX_SUSPECTS, Suspect
@@ -104,7 +105,7 @@ def suspected_in(held: HeldColumns, columns: Sequence[str] = (), weight: str | N
 
 def _has_codes(held: HeldColumns, name: str) -> bool:
     kind = held.table.schema.field(name).type
-    return bool(pa.types.is_dictionary(kind) and not pa.types.is_floating(kind.value_type))
+    return bool(pa.types.is_dictionary(kind)) and use_of(kind) != "number"
 
 
 def _joint(held: HeldColumns, columns: Sequence[str], rows: int) -> IntArray:

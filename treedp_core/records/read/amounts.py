@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.records.arrays import indices_of, is_text, plain_numpy, text_lengths
+from treedp_core.records.arrays import indices_of, is_numeric, is_text, plain_numpy, text_lengths
 from treedp_core.records.read.marks import PLAIN, Place, Unsaid, pattern, with_points
 from treedp_core.words import whole
 
@@ -171,10 +171,10 @@ def _real(array: pa.Array, name: str, marks: str | Unsaid, cells: NDArray[np.int
         cleaned = pc.utf8_trim_whitespace(with_points(pc.if_else(plain, array, None), said))
         cleaned = pc.replace_substring_regex(cleaned, r"^\+", "")
         array = _infinities(array, cleaned.cast(pa.float64()))
-    elif not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
+    elif not is_numeric(array.type):
         raise InputError("COLUMN_TYPE", f"Column {echo(name)} holds {echo(str(array.type))}; expected numbers.")
-    elif array.type == pa.float32():
-        array = array.cast(pa.string())  # its shortest decimals: 0.7 in 32 bits is below 0.7 in 64
+    elif array.type == pa.float32() or pa.types.is_decimal(array.type):
+        array = array.cast(pa.string())  # the decimals that are seen: 0.7 in 32 bits is below 0.7 in 64
     elif array.type == pa.float16():
         held, cells = np.unique(plain_numpy(array), return_inverse=True)
         array = pa.array(held.astype(str).astype(np.float64)[cells], mask=plain_numpy(array.is_null()))

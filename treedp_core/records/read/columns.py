@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.records.arrays import indices_of, is_text, text_lengths
+from treedp_core.records.arrays import indices_of, is_numeric, is_text, text_lengths
 from treedp_core.records.read import text
 from treedp_core.records.read.short_texts import ShortTexts
 from treedp_core.records.read.total_words import reads_as_total
@@ -197,4 +197,4 @@ def check_types(schema: pa.Schema, labels: Sequence[str], numeric: Sequence[str]
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    return bool(is_text(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind))
+    return is_text(kind) or is_numeric(kind) or bool(pa.types.is_null(kind))

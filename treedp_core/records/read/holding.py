@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treedp_core.records.arrays import indices_of, is_text, plain_numpy
+from treedp_core.records.arrays import indices_of, is_numeric, is_text, plain_numpy
 from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.held import HeldColumns
 from treedp_core.records.read.marks import is_number
@@ -171,7 +171,7 @@ def _is_numeric(column: pa.Array) -> bool:
     coded = _has_codes(column)
     values = column.dictionary if coded else column
     if not is_text(values.type):
-        return bool(pa.types.is_integer(values.type) or pa.types.is_floating(values.type))
+        return is_numeric(values.type)
     text = values.cast(pa.large_string())
     plain, blank = is_number(text), pc.match_substring_regex(text, r"^\s*$")
     often = np.bincount(indices_of(column), minlength=len(values) + 1)[:-1] if coded else np.ones(len(values))

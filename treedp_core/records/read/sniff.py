@@ -64,6 +64,12 @@ class Preview:
     uses: tuple[str, ...] = ()
     leaps: list[tuple[int, int]] = field(default_factory=list, compare=False, repr=False)
 
+    @property
+    def maybe_numbers(self) -> tuple[str, ...]:
+        """The columns that can be numbers, by their type."""
+        uses = self.uses or ("any",) * len(self.columns)
+        return tuple(name for name, use in zip(self.columns, uses, strict=True) if use in ("any", "number"))
+
 
 def preview_csv(source: FileSource, options: ReadOptions) -> Preview:
     """Return the preview of a text file, or refuse what is no table."""

@@ -150,7 +150,7 @@ def _read(
     from treedp_core.records.read import amounts as amounts_of
     from treedp_core.records.read.marks import Unsaid
 
-    written = said.get(column) or Unsaid(column, table.preview.kind)
+    written = said.get(column) or Unsaid(column)
     reader = UnitReader(quota, table.first_row)
     read = [*reader.columns, *out.beside(reader.columns)]
     with table.reading(read, [column] if weight is None else [column, weight]) as batches:

@@ -15,6 +15,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.arrays import indices_of, is_numeric, is_text, plain_numpy, text_lengths
 from treedp_core.records.read.marks import PLAIN, Place, Unsaid, pattern, with_points
+from treedp_core.records.read.typed import apart, shown
 from treedp_core.words import whole
 
 IntArray = NDArray[np.int64]
@@ -46,7 +47,9 @@ def weights(
 
 def _counts(array: pa.Array, name: str, place: Place, marks: str | None) -> IntArray:
     values, cells, where = _distinct(array, name, place, _refuse_count)
-    whole = _whole(values if marks is None else _without_marks(values, marks), name, where)
+    text, own = apart(values)
+    text = text if marks is None else _without_marks(text, marks)
+    whole = _whole(text if own is None else pc.coalesce(_without_marks(own, PLAIN), own, text), name, where)
     return whole if cells is None else whole[cells]
 
 
@@ -100,7 +103,7 @@ def _refuse_long(values: pa.Array, refuse: Callable[[int, str], None]) -> None:
     if int(lengths.max()) > MAXNUMBER_BYTES:
         at = int(np.argmax(lengths > MAXNUMBER_BYTES))
         start = pc.utf8_slice_codeunits(values.slice(at, 1).cast(pa.large_string()), 0, MAXNUMBER_BYTES + 1)
-        refuse(at, start[0].as_py())
+        refuse(at, shown(start[0].as_py()))
 
 
 def _refuse_number(name: str, row: int, written: str) -> None:
@@ -163,7 +166,9 @@ def _real(array: pa.Array, name: str, marks: str | Unsaid, cells: NDArray[np.int
     """Return plain values as numbers."""
     if pa.types.is_null(array.type):
         return np.full(len(array), np.nan)
+    own = None
     if is_text(array.type):
+        array, own = apart(array)
         said = marks if isinstance(marks, str) else PLAIN
         plain = pc.match_substring_regex(array, NUMBER if said == PLAIN else pattern(said)).fill_null(False)
         if isinstance(marks, Unsaid):
@@ -178,7 +183,8 @@ def _real(array: pa.Array, name: str, marks: str | Unsaid, cells: NDArray[np.int
     elif array.type == pa.float16():
         held, cells = np.unique(plain_numpy(array), return_inverse=True)
         array = pa.array(held.astype(str).astype(np.float64)[cells], mask=plain_numpy(array.is_null()))
-    filled = array.cast(pa.float64(), safe=False).fill_null(float("nan"))
+    found = array.cast(pa.float64(), safe=False)
+    filled = (found if own is None else pc.coalesce(own.cast(pa.float64()), found)).fill_null(float("nan"))
     return plain_numpy(filled)
 
 

@@ -75,7 +75,8 @@ def preview_table(source: TableSource, options: ReadOptions) -> Preview:
         raise InputError("NO_ROWS", "The table has columns but no rows; expected at least one record.")
     head = as_table(table[:PREVIEW_ROWS], columns, columns)
     _refuse_invalid(head)
-    return Preview(source.name, "table in memory", columns, as_text(head), len(table))
+    uses = tuple(cells.use_of(field.type) for field in head.schema)
+    return Preview(source.name, "table in memory", columns, as_text(head), len(table), uses=uses)
 
 
 def table_batches(

@@ -16,6 +16,7 @@ from treedp_core.records.arrays import indices_of, is_numeric, is_text, text_len
 from treedp_core.records.read import text
 from treedp_core.records.read.short_texts import ShortTexts
 from treedp_core.records.read.total_words import reads_as_total
+from treedp_core.records.read.typed import as_shown
 from treedp_core.words import whole
 
 _FEW: Final = 10
@@ -111,13 +112,15 @@ class LabelColumn:
             if not _is_label(kind):
                 raise _label_type(self.name, kind)
             self._refuse_long(array, lambda at: self._first_row + row + at)
-            return array.cast(pa.string()).dictionary_encode()
+            return as_shown(array.cast(pa.string())).dictionary_encode()
         if not _is_label(kind.value_type):
             raise _label_type(self.name, kind.value_type)
         self._refuse_long(array.dictionary, lambda entry: self._row(indices_of(array), row, entry))
         if kind.value_type == pa.string() and kind.index_type == pa.int32():
-            return array
-        return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int32()), array.dictionary.cast(pa.string()))
+            entries = as_shown(array.dictionary)
+            return array if entries is array.dictionary else pa.DictionaryArray.from_arrays(array.indices, entries)
+        entries = as_shown(array.dictionary.cast(pa.string()))
+        return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int32()), entries)
 
     def _refuse_long(self, entries: pa.Array, where: Callable[[int], int]) -> None:
         """Refuse huge labels by their byte length, before they become Python text."""

@@ -13,6 +13,7 @@ from treedp_core.checks import InputError, echo
 from treedp_core.records.read.file_checks import checked_columns, encoding_error, refuse_binary
 from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
 from treedp_core.records.read.sources import BLOCK_BYTES, SNIFF_BYTES, ByteStream, FileSource, ReadOptions, row_too_long
+from treedp_core.records.read.typed import shown, typed
 from treedp_core.words import whole
 
 BATCH_RECORDS: Final = 1 << 13
@@ -37,14 +38,14 @@ def preview(source: FileSource, options: ReadOptions) -> Preview:
     if not first:
         raise InputError("NO_ROWS", "The file has no records; expected at least one.")
     columns = list(names)
-    shown = tuple(tuple(_cell(record.get(name)) for name in columns) for record in first[:PREVIEW_ROWS])
+    rows = tuple(tuple(shown(_cell(record.get(name))) for name in columns) for record in first[:PREVIEW_ROWS])
     uses = tuple(
         "none" if any(isinstance(record.get(name), (dict, list)) for record in first) else "any" for name in columns
     )
     if all(use == "none" for use in uses):
         raise InputError("NOT_TABULAR", "The file is JSON, but no array of records with plain values; save it as CSV.")
     kind = "JSON" if _is_array(source) else "JSON lines"
-    return Preview(source.name, kind, tuple(checked_columns(columns)), shown, uses=uses)
+    return Preview(source.name, kind, tuple(checked_columns(columns)), rows, uses=uses)
 
 
 def batches(
@@ -115,7 +116,7 @@ class _Pieces:
         self.stream = ByteStream(source, "utf-8", longest_line=sys.maxsize)
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._scan = json.JSONDecoder(
-            object_pairs_hook=_record, parse_float=str, parse_int=str, parse_constant=str
+            object_pairs_hook=_record, parse_float=typed, parse_int=str, parse_constant=str
         ).raw_decode
         self._text, self._at, self._bytes, self._is_over = "", 0, 0, False
         self._line, self._column = 1, 1  # of the first character of the text

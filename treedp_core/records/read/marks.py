@@ -18,14 +18,13 @@ from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.read.table_reader import Progress, open_table
+from treedp_core.records.read.typed import apart, as_shown
 from treedp_core.records.recipe import MARKS
 from treedp_core.words import whole
 
 CODE: Final = "MARKS"
 PLAIN: Final = "."
 LOOK_ROWS: Final = 10_000
-TYPED: Final = ("Excel", "JSON", "JSON lines")
-"""Kinds of files whose own numbers come as text with a decimal point."""
 _EXAMPLES: Final = 3
 _LONGEST: Final = 64  # bytes of a number
 _ENOUGH: Final = 100
@@ -54,7 +53,7 @@ _THREE: Final = r"^\s*[+-]?[1-9][0-9]{0,2}\.[0-9]{3}\s*$"
 
 def is_number(values: pa.Array) -> pa.Array:
     """Return which texts are numbers with some marks."""
-    return pc.match_substring_regex(values, _ANY)
+    return pc.match_substring_regex(as_shown(values), _ANY)
 
 
 def with_points(values: pa.Array, marks: str) -> pa.Array:
@@ -88,8 +87,8 @@ class Unsaid:
     It never decides how a cell is read: one record would change that of all others.
     """
 
-    def __init__(self, column: str, kind: str) -> None:
-        self._column, self._is_typed = column, kind in TYPED
+    def __init__(self, column: str) -> None:
+        self._column = column
         self._three = self._others = 0
         self._example = ("", 0)
 
@@ -103,7 +102,7 @@ class Unsaid:
         """
         self._refuse_others(values, plain_numpy(plain), where)
         stored = values.buffers()[2]
-        if self._is_typed or self._others >= _ENOUGH or stored is None or b"." not in stored.to_pybytes():
+        if self._others >= _ENOUGH or stored is None or b"." not in stored.to_pybytes():
             return
         dotted = plain_numpy(pc.and_(plain, pc.match_substring(values, ".").fill_null(False)))
         three = plain_numpy(pc.match_substring_regex(values, _THREE).fill_null(False))
@@ -206,17 +205,19 @@ def look_at_marks(
             if not is_text(coded.dictionary.type):
                 return MarksLook((PLAIN,), ())
             often = np.bincount(indices_of(coded), minlength=len(coded.dictionary) + 1)[:-1]
-            short = np.flatnonzero((often > 0) & (text_lengths(coded.dictionary) <= _LONGEST))
-            for cell, n in zip(coded.dictionary.take(pa.array(short)).to_pylist(), often[short].tolist(), strict=True):
+            written, _ = apart(coded.dictionary)
+            is_there = plain_numpy(written.is_valid())
+            short = np.flatnonzero((often > 0) & is_there & (text_lengths(written) <= _LONGEST))
+            for cell, n in zip(written.take(pa.array(short)).to_pylist(), often[short].tolist(), strict=True):
                 found[cell] = found.get(cell, 0) + n
             if progress is not None:
                 progress(done, table.total)
             if rows >= LOOK_ROWS:
                 break
-    return proposed(found, is_typed=table.preview.kind in TYPED)
+    return proposed(found)
 
 
-def proposed(cells: Mapping[str, int], *, is_typed: bool = False) -> MarksLook:
+def proposed(cells: Mapping[str, int]) -> MarksLook:
     """Return the marks that read most of some cells, given how often each occurs.
 
     Where several read the same numbers, those with the fewest marks, a point before a comma; where different ones, all
@@ -233,15 +234,13 @@ def proposed(cells: Mapping[str, int], *, is_typed: bool = False) -> MarksLook:
         ways[marks] = sum(cells[cell] for cell in read), read
     marked = {cell for _, read in ways.values() for cell in read}
     most = max(n for n, _ in ways.values())
-    slips = 0 if is_typed else int(_DECISIVE * sum(cells[cell] for cell in marked))
+    slips = int(_DECISIVE * sum(cells[cell] for cell in marked))
     kept: list[str] = []
     for marks, (n, read) in ways.items():
         alike = (ways[one][1] for one in kept)
         if n >= most - slips and not any(all(other.get(cell, value) == value for cell, value in read.items()) and
                                          read.keys() <= other.keys() for other in alike):  # fmt: skip
             kept.append(marks)
-    if is_typed and PLAIN in kept:
-        kept = [PLAIN]
     shown = sorted(marked, key=lambda cell: (-len(re.sub(r"\d", "", cell)), -len(cell), cell))
     return MarksLook(tuple(kept), tuple(shown[:_EXAMPLES]))
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from treedp_core.checks import InputError
 from treedp_core.records.read.number_format import kind_of, shown
+from treedp_core.records.read.typed import typed
 from treedp_core.records.read.workbook import Attributes, Texts, Workbook, feed, is_on, local, unescaped
 from treedp_core.words import whole
 
@@ -212,7 +213,7 @@ class _Reading:
                 return written
             if "%" in code and kind_of(code) == "percent":
                 self._percent.add(self._column)
-            return shown(written, code, self._book.since_1904)
+            return typed(shown(written, code, self._book.since_1904))
         if kind == "s":
             return self._book.texts[_place(written)] if written else ""
         if kind == "b":

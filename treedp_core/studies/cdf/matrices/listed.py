@@ -66,7 +66,7 @@ def ranges_of_table(
     said = checked(marks, columns)
     looks = {one: look_at_marks(origin, one, name=name, options=options) for one in columns if one not in said}
     said = {one: look.proposed[0] for one, look in looks.items() if not look.is_open} | said
-    ways = [said.get(one) or Unsaid(one, table.preview.kind) for one in columns]
+    ways = [said.get(one) or Unsaid(one) for one in columns]
     found: list[tuple[int, int] | Terms] = []
     with table.reading([], columns) as batches:
         for arrays, done in batches:

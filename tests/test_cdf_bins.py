@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import pickle
 from itertools import pairwise
@@ -13,7 +15,8 @@ from hypothesis import strategies as st
 from treedp_core.figures.cdf import CdfLines, band_figure
 from treedp_core.notebook.code import File, call
 from treedp_core.notebook.recipe import answers, read, written
-from treedp_core.plans import ReleasePlan
+from treedp_core.plans import ReleasePlan, recount
+from treedp_core.plans.record_file import header, records_of
 from treedp_core.records import Dataset, count_bins, count_hierarchy, domain_of_paths, domain_of_values
 from treedp_core.records.stored import about, nodes_of, restored
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
@@ -69,7 +72,56 @@ def test_intervals_below_several_parents_are_categories() -> None:
     assert bins_of(below).edges.tolist() == [0, 5, 18, 65]
 
 
+@pytest.mark.parametrize("place", [0, 2, 4])
+def test_blank_cells_beside_intervals_are_a_number_of_their_own(place: int) -> None:
+    """Seen failing: the leaf "(blank)" made the whole a row of categories, itself one of them."""
+    groups = [*AGES.items()]
+    data = counted(dict([*groups[:place], ("(blank)", 5), *groups[place:]]))
+    bins = bins_of(data)
+    assert bins.numeric and bins.edges.tolist() == [0, 5, 18, 65, 100]
+    assert (bins.n_within, bins.has_other, bins.is_part) == (4, True, True)
+    assert bins.counts.tolist() == [7, 17, 61, 22, 5] and bins.total == data.total == 112
+
+
+def test_blank_cells_among_categories_are_a_category() -> None:
+    bins = bins_of(counted({"red": 3, "blue": 2, "(blank)": 4}))
+    assert not bins.numeric and bins.counts.tolist() == [3, 2, 4, 0] and not bins.are_apart
+    assert bins_of(counted({"[0, 5)": 3, "[7, 9)": 2, "(blank)": 4})).are_apart
+
+
 EDGES = st.lists(st.integers(-2000, 2000), min_size=3, max_size=30, unique=True).map(sorted)
+LEAVES = ['young,"[0, 5)"', 'young,"[5, 18)"', 'old,"[18, 65)"', "young,(blank)", "(blank),", "old,(blank)"]
+
+
+@given(
+    beside=st.lists(
+        st.tuples(st.sampled_from(LEAVES[3:]), st.integers(0, 5)), max_size=3, unique_by=lambda one: one[0]
+    ),
+    rows=st.lists(st.sampled_from([*LEAVES, "young,", ",", 'old,"[65, 100)"', "odd,odd"]), min_size=1, max_size=30),
+)
+@settings(max_examples=60)
+def test_records_beside_intervals_are_told_apart_wherever_they_stand(
+    beside: list[tuple[str, int]], rows: list[str]
+) -> None:
+    """Blank above or below, listed or not; the plan's file of records has them in one cell, and so has `recount`."""
+    listed, inside = LEAVES[:3], LEAVES[:3]
+    for one, at in beside:
+        listed = [*listed[:at], one, *listed[at:]]
+    listed.sort(key=lambda one: one.startswith("old"))  # else the groups, and so the intervals, have another order
+    file = "\n".join(["group,age", *rows]).encode()
+    domain = domain_of_paths("\n".join(["group,age", *listed]).encode())
+    data = count_hierarchy(file, ["group", "age"], domain=domain)
+    bins = bins_of(data)
+    expected = [rows.count(one) for one in inside]
+    assert bins.numeric and bins.edges.tolist() == [0, 5, 18, 65]
+    assert bins.counts.tolist() == [*expected, len(rows) - sum(expected)]
+    plan = ReleasePlan.of(plan_cdf(CdfSettings(4, (4,))), bins, counted=data)
+    assert plan.domain.bins is not None and len(plan.domain.leaves) == plan.domain.bins.n == 4
+    text = records_of(plan, data).decode()
+    assert sorted(text.splitlines()) == sorted(records_of(plan, recount(plan, file)).decode().splitlines())
+    held = {(line["age"] or line["group"]): int(line[header(plan)[-1]]) for line in csv.DictReader(io.StringIO(text))}
+    cells = zip(("[0, 5)", "[5, 18)", "[18, 65)", "(other)"), bins.counts.tolist(), strict=True)
+    assert held == {label: n for label, n in cells if n}
 
 
 @given(edges=EDGES, decimals=st.integers(0, 3), factors=st.sampled_from([None, "last"]))

@@ -47,6 +47,7 @@ from treedp_core.privacy.origin import Origin, without_counts
 from treedp_core.privacy.rounding import quotient_above
 from treedp_core.privacy.spread import Capacities, capacities_of_tree, level_sensitivities
 from treedp_core.records import Dataset, Recipe
+from treedp_core.records.read.text import OTHER
 from treedp_core.registry import lookup
 from treedp_core.studies.cdf.bins import Bins as CountedBins
 from treedp_core.studies.cdf.bins import bins_of
@@ -417,12 +418,24 @@ def _edges(data: CountedBins) -> tuple[float, ...]:
 
 
 def _in_a_row(origin: Categories, source: Dataset | None, bins: Bins) -> Domain:
-    """The domain of bins that are leaves: their labels in order, a leaf "(other)" beside deeper ones last."""
+    """The domain of bins that are leaves: their labels in order, and last the leaf of what lies beside them."""
     if source is None:
         return Domain(origin, bins=bins)
     listed = _of_labels(origin, source)
+    if source.edges is not None:
+        listed = _intervals(listed, source)
     leaves = tuple(sorted(listed.leaves, key=len, reverse=True))
     return replace(listed, leaves=leaves, bins=replace(bins, columns=tuple(source.labels.level_names[1:])))
+
+
+def _intervals(listed: Domain, source: Dataset) -> Domain:
+    """The domain of leaves of which some lie beside intervals: where those are several, all of them are "(other)"."""
+    paths, inside = list(listed.labels()), source.labels.paths_of(source.interval_leaves)
+    beside = sorted(set(paths) - set(inside), key=lambda path: path == (OTHER,))
+    if len(beside) > 1 and beside[-1] != (OTHER,):
+        return Domain(listed.source)
+    in_order = tuple([*inside, *beside[-1:]])
+    return listed if in_order == tuple(paths) or not paths else _listed(listed.source, (), in_order)
 
 
 def _of_labels(origin: Categories, data: Dataset | Subject) -> Domain:

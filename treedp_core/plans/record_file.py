@@ -33,7 +33,7 @@ from treedp_core.records import (
 from treedp_core.records.domain import Domain as CountedDomain
 from treedp_core.records.edges import interval_labels
 from treedp_core.records.read.readers import Origin
-from treedp_core.records.read.text import OTHER
+from treedp_core.records.read.text import BLANK, OTHER
 
 CODE: Final = "RECORDS_OTHER"
 Cells = tuple[str, ...]
@@ -135,9 +135,12 @@ def _held(plan: Stated, data: Dataset) -> Counter[Cells]:
     names, by_number = data.labels.level_names[1:], _is_by_number(plan)
     at = [] if by_number else [names.index(name) for name in columns(plan)]
     found: Counter[Cells] = Counter()
+    known, elsewhere = list(cells(plan)), other(plan)
     for leaf, path in zip(leaves.tolist(), data.labels.paths_of(leaves), strict=True):
         padded = _padded(path, len(names))
-        found[path[-1:] if by_number else tuple(padded[i] for i in at)] += int(data.counts[leaf])
+        one = path[-1:] if by_number else tuple(padded[i] for i in at)
+        is_beside = plan.domain.bins is not None and path[-1] == BLANK and one not in known
+        found[known[elsewhere] if is_beside and elsewhere is not None else one] += int(data.counts[leaf])
     return found
 
 

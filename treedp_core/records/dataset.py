@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from treedp_core.checks import InputError, echo
 from treedp_core.privacy.origin import of_truth
 from treedp_core.records.edges import FloatArray, are_intervals, edges_of_labels
-from treedp_core.records.read.text import OTHER, READ_BY, Notice, package_of
+from treedp_core.records.read.text import BLANK, OTHER, READ_BY, Notice, package_of
 from treedp_core.records.recipe import Recipe
 from treedp_core.tree import AnyArray, Tree
 from treedp_core.words import card
@@ -28,6 +28,8 @@ MAX_ROWS: Final = 100_000
 """Of a table of nodes."""
 STEP: Final = " › "
 """Between the labels of a path."""
+BESIDE: Final = (BLANK, OTHER)
+"""Labels of leaves that lie beside intervals."""
 _BLOCK: Final = 1 << 14  # labels taken out of one text at a time
 
 
@@ -229,15 +231,23 @@ class Dataset:
 
     @cached_property
     def edges(self) -> FloatArray | None:
-        """Edges (n_bins + 1,) of the bins that the last level's leaves but "(other)" are; None where they are none.
+        """Edges (n_bins + 1,) of the bins that `interval_leaves` are; None where they are none.
 
         Labels show the edges of a count of numbers exactly. Categories are bins where their labels all meet end to end.
         """
-        if not are_intervals([self.labels.label(self.tree.level(self.tree.height).start)]):  # most are not
+        level = self.tree.level(self.tree.height)
+        labels = map(self.labels.label, range(level.start, level.stop))
+        if not are_intervals(islice((label for label in labels if label not in BESIDE), 1)):  # most are not
             return None
+        return edges_of_labels(self.labels.vocabularies[-1][self.labels.codes[self.interval_leaves]])
+
+    @property
+    def interval_leaves(self) -> IntArray:
+        """Leaves (n_bins,) of the last level but "(blank)" and "(other)", which have no place among intervals."""
         last = self.labels.of_level(self.tree.height)
-        other = self.other_leaf
-        return edges_of_labels(last[: last.size - (other is not None and self.tree.height == 1)])
+        is_beside = np.logical_or.reduce([last == label for label in BESIDE])
+        inside: IntArray = self.tree.level(self.tree.height).start + np.flatnonzero(~is_beside)
+        return inside
 
     def is_same_as(self, other: Dataset) -> bool:
         """Whether two data sets are one: counted from the same bytes, or with equal counts on leaves of equal names.

@@ -10,7 +10,7 @@ import numpy as np
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset
 from treedp_core.records.count.bins import column_of
-from treedp_core.records.dataset import STEP, Labels
+from treedp_core.records.dataset import BESIDE, STEP, Labels
 from treedp_core.records.edges import are_equal, are_intervals
 from treedp_core.tree import FloatArray, IntArray
 
@@ -107,9 +107,8 @@ class Bins:
     @cached_property
     def are_apart(self) -> bool:
         """Whether the labels of bins without edges are intervals: they do not meet end to end in this order."""
-        if self.labels is None or not are_intervals([self.labels.label(self.first)]):
-            return False
-        return are_intervals(self.labels.of_level(len(self.labels.level_names) - 1)[: self.n_within])
+        words = set() if self.labels is None else set(self.labels.vocabularies[-1].tolist()) - set(BESIDE)
+        return bool(words) and are_intervals(words)
 
     def category(self, at: int) -> str:
         """Return what a bin is called that is no number: its path; user text."""
@@ -119,29 +118,37 @@ class Bins:
 def bins_of(data: Dataset) -> Bins:
     """Return the bins of a data set: its leaves, with the edges that they have, else numbered in their order.
 
-    A leaf "(other)" is no bin: it is counted last, in a cell of its own.
+    A leaf "(other)" is no bin, nor is "(blank)" beside intervals: they are counted last, in a cell of their own.
 
     Raises
     ------
     InputError
         ``CDF_SHAPE`` when its leaves stand on different levels; ``TREE_SHAPE`` for a single bin.
     """
-    tree, other = data.tree, data.other_leaf
-    above = tree.is_leaf[: tree.level_start[-2]].sum()
-    if above > (tree.height > 1 and other is not None):
-        raise InputError(
-            "CDF_SHAPE", "The leaves of the data set in use stand on different levels, so they are no bins in a row."
-        )
-    deepest = tree.level(tree.height)
-    stop = deepest.stop - (deepest.stop - 1 == other)
-    leaves, has_other = np.arange(deepest.start, stop), other is not None
+    leaves, beside = _leaves(data)
     if leaves.size < 2:
         raise InputError("TREE_SHAPE", f"A CDF needs at least 2 bins; the data set in use has {leaves.size}.")
-    counts = data.counts[leaves if other is None else [*leaves, other]]
-    n_others = int(counts[leaves.size :].sum())
+    has_other, n_others = beside.size > 0, int(data.counts[beside].sum())
+    counts = np.append(data.counts[leaves], [n_others][:has_other])
     if data.edges is None:
         return Bins(data.name, "category, in its order", counts, np.arange(leaves.size + 1.0), data.fingerprint, False,
-                    has_other, is_part=n_others > 0, labels=data.labels, first=deepest.start)  # fmt: skip
+                    has_other, is_part=n_others > 0, labels=data.labels, first=int(leaves[0]))  # fmt: skip
     unit = column_of(data.labels.level_names[1:], leaves.size)
     return Bins(data.name, unit, counts, data.edges, data.fingerprint, has_other=has_other,
                 is_cut=data.report.recipe.cut, is_part=n_others > 0 or data.report.outside_range > 0)  # fmt: skip
+
+
+def _leaves(data: Dataset) -> tuple[IntArray, IntArray]:
+    """Return the leaves that are bins, in their order, and those beside them."""
+    tree, other = data.tree, data.other_leaf
+    if data.edges is None:
+        deepest = tree.level(tree.height)
+        leaves = np.arange(deepest.start, deepest.stop - (deepest.stop - 1 == other))
+    else:
+        leaves = data.interval_leaves
+    beside = np.setdiff1d(tree.leaves, leaves)
+    if any(data.labels.label(leaf) not in BESIDE if data.edges is not None else leaf != other for leaf in beside):
+        raise InputError(
+            "CDF_SHAPE", "The leaves of the data set in use stand on different levels, so they are no bins in a row."
+        )
+    return leaves, beside

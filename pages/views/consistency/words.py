@@ -20,6 +20,8 @@ MAX_TERMS: Final = 8
 MAX_WEIGHED: Final = 60
 """Characters that fit over a balance in a window of 900 px."""
 LEAST_GROUP: Final = 10
+LEAST_CHANGE: Final = 0.01
+"""A smaller part of a number may not be seen in three digits."""
 
 
 def change(before: float, after: float) -> str:
@@ -47,10 +49,22 @@ def answer(the: Draw, found: Sequence[Expected]) -> str:
     start += f"; {_name(steps)} {does}"
     if is_biased(the.experiment) or not found:
         return f"{start}, free of charge. After a biased step no formula tells the expected RMSE."
-    before, after = (short(one.summary.tree) for one in (found[0], found[-1]))
-    if before == after:
-        return f"{start} and hardly lowers the expected RMSE of {before}, free of charge."
-    return f"{start} and lowers the expected RMSE from {before} to {after}, free of charge."
+    return f"{start} and {_does(found[0].summary.tree, found[-1].summary.tree)}, free of charge."
+
+
+def _does(before: float, after: float) -> str:
+    """Return what becomes of the expected RMSE; where both are named their three digits differ.
+
+    >>> _does(16.9, 11.9), _does(2.83449, 2.82551), _does(2.5, 2.5)
+    ('lowers the expected RMSE from 16.9 to 11.9', 'hardly lowers the expected RMSE of 2.83', 'leaves the expected \
+RMSE of 2.5 as it is')
+    """
+    if math.isclose(before, after):
+        return f"leaves the expected RMSE of {short(before)} as it is"
+    does = "lowers" if after < before else "raises"
+    if abs(before - after) < LEAST_CHANGE * max(before, after):
+        return f"hardly {does} the expected RMSE of {short(before)}"
+    return f"{does} the expected RMSE from {short(before)} to {short(after)}"
 
 
 def _name(steps: Sequence[str]) -> str:

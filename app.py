@@ -44,4 +44,4 @@ else:  # the server imports it, and is to start before the pages are imported
 
     from pages.ui.serving import lifespan, middleware, uncaught
 
-    app = App(__file__, middleware=middleware(PAGES[0]), lifespan=lifespan(all_pages), on_script_error=uncaught)
+    app = App(__file__, middleware=middleware(PAGES), lifespan=lifespan(all_pages), on_script_error=uncaught)

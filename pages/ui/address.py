@@ -13,11 +13,12 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from pages.ui import handover, store, tuned
 from pages.ui.page import Page
 from pages.ui.reconnect import settings_kept_by_browser
+from pages.ui.serving import NO_PAGE
 from pages.ui.setting import FOLLOWED, Setting
 from pages.ui.settings import EPSILON, EPSILON_TUNED, PRESENT, REG, SHARED, SLIDE, SPLIT_SHARES, TALK, of_page
 from treedp_core.checks import InputError
 
-SILENT: Final = ("embed", "embed_options")
+SILENT: Final = ("embed", "embed_options", NO_PAGE)
 LINKS_KEPT: Final = 32
 """Addresses written that a browser may still report: it does so with a change made before it showed the next one."""
 LONGEST: Final = 2_000
@@ -25,6 +26,7 @@ LONGEST: Final = 2_000
 _REPORTED: Final = "_link_reported"
 _WRITTEN: Final = "_links_written"
 _PAGE: Final = "_page_of_last_run"
+_NO_PAGE: Final = "_page_that_is_none"
 _TUNED_ON_TRUE_COUNTS: Final = {"bud_leaks": "bud_tuned", "lab_leaks": "lab_tuned", "con_leaks": "con_tuned"}
 
 Link = dict[str, list[str]]
@@ -50,6 +52,13 @@ def hydrate() -> list[tuple[str, InputError]]:
         if key not in kept:
             st.session_state.setdefault(key, one.fresh() if one.at_first is None else one.at_first)
     return refused
+
+
+def page_that_is_none() -> str:
+    """Return the page that was asked for where there is none, once; nothing where there was one."""
+    name = st.query_params.get(NO_PAGE, "")
+    before, st.session_state[_NO_PAGE] = st.session_state.get(_NO_PAGE, ""), name
+    return "" if name == before else name
 
 
 def query(settings: Iterable[Setting[Any]]) -> str:

@@ -9,7 +9,20 @@ from typing import Final
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.ui import autosave, offered, plans, reconnect, result, sessions, settings, shell, slides, store, uploads
+from pages.ui import (
+    address,
+    autosave,
+    offered,
+    plans,
+    reconnect,
+    result,
+    sessions,
+    settings,
+    shell,
+    slides,
+    store,
+    uploads,
+)
 from pages.ui.page import ROUTED, Page
 from pages.ui.refusals import guard
 from pages.ui.text import lit
@@ -73,10 +86,11 @@ def _run(pages: Sequence[Page], sidebar: Callable[[Page, Sequence[Page]], None])
 
 def _begin_at_home(pages: Sequence[Page]) -> None:
     """Have an address that no page has open the home page, and say so; Streamlit would speak of files in a folder."""
-    context = get_script_run_ctx()
-    name = context.pages_manager.intended_page_name if context else ""
+    context, sent_on = get_script_run_ctx(), address.page_that_is_none()
+    name = sent_on or (context.pages_manager.intended_page_name if context else "")
     if context and name and name not in _known:
-        context.pages_manager.set_script_intent("", "")
+        if not sent_on:
+            context.pages_manager.set_script_intent("", "")
         said = f"There is no page {lit(name, 40)} in this app; this is “{pages[0].title}”."
         st.toast(said, icon=":material/link_off:", duration="long")
 

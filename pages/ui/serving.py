@@ -11,7 +11,7 @@ import re
 import sys
 import threading
 import webbrowser
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -34,6 +34,10 @@ from treedp_core.cli import KEY_VARIABLE
 
 FRAME_VARIABLE: Final = "TREEDP_FRAME_ANCESTORS"
 KEY_PARAMETER: Final = "key"
+NO_PAGE: Final = "no_page"
+"""What the address of the home page names where one was sent there from a page that is none."""
+MAX_PAGE: Final = 100
+"""Characters of the name of a page that is none."""
 LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _OPERATORS_ONLY: Final = ("/_stcore/metrics", "/_stcore/agent")
 
@@ -211,24 +215,66 @@ def _streamlit_scripts() -> str:
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
-class Home:
-    """Middleware that sends who asks for the home page by its name to where Streamlit has it: the app's root.
+class Addresses:
+    """Middleware that sends who asks for the home page by its name, or for a page that is none, to the app's root.
 
-    The address it is sent to is relative, so that it holds below a path, and where a proxy takes that path away.
+    There Streamlit has the home page; at any other address it would load, too, or try to. An address that is left by
+    being sent on is none that Back leads to. Where one is sent is relative, so that it holds below a path, and where a
+    proxy takes that path away.
+
+    Parameters
+    ----------
+    app : ASGI application
+    pages : sequence of str
+        The names of the pages, the home page first.
     """
 
-    def __init__(self, app: ASGIApp, name: str) -> None:
-        self.app, self.name = app, name
+    def __init__(self, app: ASGIApp, pages: Sequence[str]) -> None:
+        self.app, self.home, self.others = app, pages[0], frozenset(pages[1:])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request or connection."""
-        path = scope.get("path", "")
-        if scope["type"] == "http" and path.rstrip("/").rpartition("/")[2] == self.name and scope["method"] == "GET":
-            query = scope["query_string"].decode("latin-1")
-            root = "../" if path.endswith("/") else "./"
-            await RedirectResponse(f"{root}?{query}" if query else root, 303)(scope, receive, send)
-        else:
+        asked = _below_base(scope.get("path", "")).lstrip("/")
+        name, last = asked.strip("/"), asked.rstrip("/").rpartition("/")[2]
+        if scope["type"] != "http" or scope["method"] != "GET" or asked in ("", *self.others) or "." in last:
             await self.app(scope, receive, send)
+        elif last == self.home:
+            await self._there(scope, "../" if asked.endswith("/") else "./")(scope, receive, send)
+        else:
+            root, known = "../" * asked.count("/") or "./", name in self.others
+            there = (
+                self._there(scope, f"{root}{name}") if known else self._there(scope, root, (NO_PAGE, name[:MAX_PAGE]))
+            )
+            await self.app(scope, receive, self._instead_of_page(there, scope, receive, send))
+
+    @staticmethod
+    def _there(scope: Scope, place: str, *more: tuple[str, str]) -> Response:
+        """What sends a browser to another place, with all that its address asks for."""
+        query = urlencode([*parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True), *more])
+        return RedirectResponse(f"{place}?{query}" if query else place, 303)
+
+    @staticmethod
+    def _instead_of_page(there: Response, scope: Scope, receive: Receive, send: Send) -> Send:
+        """Send on who would be given Streamlit's page; files and whatever else answers there go through."""
+        is_page = False
+
+        async def wrapped(message: Message) -> None:
+            nonlocal is_page
+            if message["type"] == "http.response.start":
+                headers = Headers(raw=message["headers"])
+                is_page = message["status"] == 200 and headers.get("content-type", "").startswith("text/html")
+                if is_page:
+                    await there(scope, receive, send)
+            if not is_page:
+                await send(message)
+
+        return wrapped
+
+
+def _below_base(path: str) -> str:
+    """Return what stands behind the path that the app is served below; a proxy may have taken that away."""
+    base = (config.get_option("server.baseUrlPath") or "").strip("/")
+    return path.removeprefix(f"/{base}") if base and f"{path}/".startswith(f"/{base}/") else path
 
 
 _EARS: Final = b"window.early = []; addEventListener('keydown', key => window.early?.push(key))"
@@ -274,9 +320,9 @@ class Ears:
         return wrapped
 
 
-def middleware(home: str) -> tuple[Middleware, ...]:
-    """Return what every request passes through, the outermost first; `home` is the name of the home page."""
-    return Middleware(Gate), Middleware(Home, home), Middleware(Ears), Middleware(UploadLimit)
+def middleware(pages: Sequence[str]) -> tuple[Middleware, ...]:
+    """Return what every request passes through, the outermost first; `pages` are their names, the home page first."""
+    return Middleware(Gate), Middleware(Addresses, pages), Middleware(Ears), Middleware(UploadLimit)
 
 
 def lifespan(prepare: Callable[[], object]) -> Callable[[object], AbstractAsyncContextManager[None]]:

@@ -81,6 +81,13 @@ def test_the_first_page_has_a_name_and_one_that_is_not_there_is_said(page: Any, 
     settle(page)
     assert page.get_by_role("dialog").count() == 0
     assert page.locator("[data-testid=stSidebarNavLink][aria-current]").inner_text().endswith("Start here")
+    visit(page, f"{server.url}/a/b?eps=3")
+    page.get_by_test_id("stToast").get_by_text("There is no page a/b in this app").wait_for()
+    assert page.url == f"{server.url}/?eps=3"
+    for left in ("", "?eps=2"):
+        page.go_back()
+        settle(page)
+        assert page.url == f"{server.url}/{left}", "Back leads on, past what was no page"
 
 
 def test_a_shared_link_brings_everything_back(open_page: Callable[..., Any], server: LiveServer) -> None:

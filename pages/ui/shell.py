@@ -21,6 +21,8 @@ _KEY: Final = "shell_script"
 _FILES: Final = Path(file_util.get_static_dir(), "static", "js")
 _DRAWS: Final = next((one.name for one in _FILES.glob("PlotlyChart.*.js")), "")
 """Streamlit's file that draws figures, by far its largest: a page without one has it before the first comes."""
+_STEPS: Final = {"next": 1, "back": -1}
+_HEEDED: Final = "_steps_heeded"
 _ASKED: Final = "_code_asked"
 _CODES: Final = "_codes_asked"
 
@@ -47,11 +49,14 @@ def run(where: DeltaGenerator, page: Page, pages: Sequence[Page]) -> None:
         "draws": _DRAWS,
     }
     with where:
-        script("shell")(data=told, key=_KEY, height=1, on_pressed_change=partial(_pressed, page))
+        script("shell")(
+            data=told, key=_KEY, height=1, on_pressed_change=partial(_pressed, page),
+            on_stepped_change=partial(_stepped, page),
+        )  # fmt: skip
 
 
 def _pressed(page: Page) -> None:
-    """Do what a key stands for: begin or end a presentation, show a code, or the slide or view after or before.
+    """Do what a key stands for: begin or end a presentation, or show a code.
 
     "narrow" and "wide" tell of the window.
 
@@ -66,14 +71,28 @@ def _pressed(page: Page) -> None:
     elif key == "code":
         st.session_state[_CODES] = st.session_state.get(_CODES, 0) + 1
         st.session_state[_ASKED] = True
-    elif key in ("next", "back"):
-        step = 1 if key == "next" else -1
+
+
+def _stepped(page: Page) -> None:
+    """Show the slide or view after or before, for every press of a key that has not been heeded yet."""
+    told = st.session_state[_KEY].stepped
+    for key in _not_heeded(told["of"], told["first"], told["keys"]):
         if SLIDES.value:
-            slides.step(step)
+            slides.step(_STEPS[key])
         elif page.switch is not None:
             names = [view.name for view in page.views]
-            place = names.index(page.view.name) + step
+            place = names.index(page.view.name) + _STEPS[key]
             page.switch.set(names[min(max(place, 0), len(names) - 1)])
+
+
+def _not_heeded(of: str, first: int, keys: Sequence[str]) -> list[str]:
+    """Return the last of the keys that a page was told of: those behind the ones that a message before had.
+
+    `of` tells a page that was loaded from others, and `first` is how many keys came before these.
+    """
+    known, heeded = st.session_state.get(_HEEDED, (of, 0))
+    st.session_state[_HEEDED] = of, first + len(keys)
+    return list(keys[max(heeded - first, 0) if known == of else 0 :])
 
 
 def _code(page: Page) -> dict[str, str | int] | None:

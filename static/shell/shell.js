@@ -3,6 +3,7 @@
 // those who do not see the page what is on it, and a word from a new server to a page that outlived the last one.
 
 const KEPT = ['embed', 'embed_options'];
+const MOST_STEPS = 50;
 const KEYS = { ArrowRight: 'next', PageDown: 'next', ArrowLeft: 'back', PageUp: 'back' };
 const TAKES_KEYS = 'input, textarea, select, [contenteditable], [role=slider], [role=combobox], [role=dialog]';
 let app = null;
@@ -109,6 +110,10 @@ window.addEventListener(
   true,
 );
 
+// Of two messages in quick succession only the last may arrive, so each has the steps before it, too; the server takes
+// those that it has not taken yet. They are a state and no trigger: that of a page that is being left is lost.
+const stepped = { of: crypto.getRandomValues(new Uint32Array(2)).join('-'), first: 0, keys: [] };
+
 // P begins and ends a presentation; in it, arrows (or a presenter's remote) step through slides or views, B is
 // black, and Q shows the QR code of the page. Any key takes such a cover away.
 window.addEventListener('keydown', heed);
@@ -123,7 +128,9 @@ function heed(event) {
   else if (presents && key === 'q') app.setTriggerValue('pressed', 'code');
   else if (key === 'p') app.setTriggerValue('pressed', 'present');
   else if (presents && KEYS[event.key] && !event.target.closest?.('[role=radiogroup]')) {
-    app.setTriggerValue('pressed', KEYS[event.key]);
+    stepped.keys.push(KEYS[event.key]);
+    if (stepped.keys.length > MOST_STEPS) stepped.first += stepped.keys.splice(0, 1).length;
+    app.setStateValue('stepped', { ...stepped, keys: [...stepped.keys] });
   }
 }
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records.export.columns import Columns, labelled
@@ -33,9 +34,19 @@ def csv_bytes(columns: Columns) -> bytes:
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow([safe_cell(name) for name in columns])
-    lists = [values.tolist() if isinstance(values, np.ndarray) else list(values) for values in columns.values()]
-    writer.writerows([safe_cell(value) for value in row] for row in zip(*lists, strict=True))
+    writer.writerows(zip(*map(_safe_cells, columns.values()), strict=True))
     return out.getvalue().encode("utf-8-sig")
+
+
+def _safe_cells(values: Sequence[Any] | NDArray[Any]) -> list[Any]:
+    """Return the cells of a column; each distinct text is looked at once."""
+    cells = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        return cells
+    changed = {
+        text: safe for text in {one for one in cells if isinstance(one, str)} if (safe := safe_cell(text)) != text
+    }
+    return [changed.get(one, one) if isinstance(one, str) else one for one in cells] if changed else cells
 
 
 def apart(columns: Columns, name: str, *, private: bool = False, simulated: bool = False) -> dict[str, Columns]:

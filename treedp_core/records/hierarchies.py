@@ -11,11 +11,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from treedp_core.checks import InputError
-from treedp_core.records.arrays import indices_of
+from treedp_core.records.arrays import indices_of, is_text
 from treedp_core.records.count.hierarchy import count_hierarchy
 from treedp_core.records.domain import domain_taken_from_the_data
 from treedp_core.records.read.columns import use_of
 from treedp_core.records.read.held import HeldColumns
+from treedp_core.records.read.text import in_reading_order, normalise
 from treedp_core.records.read.total_words import reads_as_total
 from treedp_core.records.totals import MAX_SUSPECTS, Suspect
 
@@ -101,6 +102,20 @@ def suspected_in(held: HeldColumns, columns: Sequence[str] = (), weight: str | N
         except InputError:  # counting them says why
             pass
     return tuple(found)[:MAX_SUSPECTS]
+
+
+def labels_of(held: HeldColumns, column: str) -> list[str]:
+    r"""Return the labels of a column in reading order; none where it holds numbers, or more than 10,000 labels.
+
+    >>> from treedp_core.records.read.holding import hold
+    >>> labels_of(hold(b"state,pay\nOhio,3\nAll states,4\nOhio,5\n"), "state")
+    ['All states', 'Ohio']
+    """
+    kind = held.table.schema.field(column).type
+    if not pa.types.is_dictionary(kind) or not is_text(kind.value_type) or held.distinct[column] > _FEW:
+        return []
+    entries = held.table.column(column).combine_chunks().dictionary.to_pylist()
+    return in_reading_order({text for one in entries if (text := normalise(one))})
 
 
 def _has_codes(held: HeldColumns, name: str) -> bool:

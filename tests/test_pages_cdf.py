@@ -105,6 +105,16 @@ def test_one_range_of_ones_own_is_off_by_one_number() -> None:
     assert len(set(re.findall(r"± ([\d.]+) records", said))) == 1, said
 
 
+def test_marks_of_a_table_of_ranges_that_leave_a_doubt_are_asked() -> None:
+    app = open_page("cdf", cdf_tree="optimal", cdf_mechanism="discrete_gaussian", cdf_for="own", cdf_ranges="2-3")
+    app.file_uploader[0].upload("mine.csv", b"lower;upper\n1.000;2.000\n").run()
+    assert not codes(app) and "in more than one way" in words(app), "seen failing: refused, naming the option marks"
+    for column in ("lower", "upper"):
+        asked = next(one for one in app.segmented_control if one.key.startswith(f"cdf_queries_marks_{column}_"))
+        asked.set_value(",.").run()
+    assert "— 1 range, file discarded" in words(app)
+
+
 def test_a_table_of_ranges_is_used_and_stays_in_the_session() -> None:
     """Its ranges are released and answered, and leave with a cell's code; no link has them, and a refusal keeps all."""
     link = {"cdf_tree": "optimal", "cdf_mechanism": "discrete_gaussian", "nbr": "add_or_remove_one", "cdf_for": "own"}

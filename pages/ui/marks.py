@@ -26,10 +26,16 @@ def marks_asked(table: Table, column: str, what: str = "marks") -> dict[str, str
     before = table.before.get("marks", {}).get(column)
     if not look.examples:
         return {} if before is None else {column: before}
+    chosen = marks_chosen(look, column, table.key(what, column), before)
+    return None if chosen is None else {column: chosen}
+
+
+def marks_chosen(look: MarksLook, column: str, key: str, before: str | None = None) -> str | None:
+    """Ask which of the ways that a look found is how a column's numbers are written; None while that is not said."""
     offered = list(dict.fromkeys((*look.proposed, *([before] if before else []), *COMMON)))
     first = before or (None if look.is_open else look.proposed[0])
     chosen = st.segmented_control(
-        f"Numbers of {lit(column, 40)} are written with", offered, key=table.key(what, column), default=first,
+        f"Numbers of {lit(column, 40)} are written with", offered, key=key, default=first,
         format_func=lambda marks: _told(look, marks),
         help="Read off the first rows (NOT PRIVATE), then fixed: a cell that does not fit is no number, whatever the "
         "others are.",
@@ -39,7 +45,7 @@ def marks_asked(table: Table, column: str, what: str = "marks") -> dict[str, str
         return None
     cells = ", ".join(f"{lit(cell, 24)} is read as {reading(cell, chosen)}" for cell in look.examples)
     small_print(f"{cells}: {MARKS[chosen]}. NOT PRIVATE.")
-    return {column: chosen}
+    return chosen
 
 
 def _told(look: MarksLook, marks: str) -> str:

@@ -9,8 +9,10 @@ from functools import partial
 from typing import Final
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pages.ui import listed, uploads
+from pages.ui.marks import marks_chosen
 from pages.ui.reading import by_worker, say
 from pages.ui.result import forget
 from pages.ui.text import lit, small_print
@@ -19,11 +21,12 @@ from treedp_core.checks import InputError
 from treedp_core.notebook.listed import Listed
 from treedp_core.notebook.study import visible
 from treedp_core.records.watched import read
-from treedp_core.studies.cdf.matrices.listed import ranges_of_table
+from treedp_core.studies.cdf.matrices.listed import doubtful_marks, ranges_of_table
 from treedp_core.studies.cdf.matrices.wanted import MAX_BINS, MAX_RANGES, Ranges, ranges_from_text
 from treedp_core.words import plural, whole
 
 SLOT: Final = "cdf_queries"
+FEWER: Final = "save it with fewer columns"
 EXAMPLE: Final = "lower,upper,weight\n1,10,1\n5,20,0.5"
 
 
@@ -73,8 +76,11 @@ def _upload() -> None:
         st.code(EXAMPLE, language=None)
         return
     content = file.getvalue()
-    work = partial(read, ranges_of_table, content, MAX_BINS, name=file.name)
-    found = by_worker(SLOT, file.file_id, work, content, file.file_id, instead="save it with fewer columns")
+    marks = _marks(file, content)
+    if marks is None:
+        return
+    work = partial(read, ranges_of_table, content, MAX_BINS, name=file.name, marks=marks)
+    found = by_worker(SLOT, (file.file_id, tuple(marks.items())), work, content, file.file_id, instead=FEWER)
     if not found.is_ready:
         say(found, "Reading ranges")
         return
@@ -82,6 +88,19 @@ def _upload() -> None:
     s.LISTED.set(listed.add(Listed(visible(file.name), found.here())))
     s.RANGES.set("")
     st.rerun()
+
+
+def _marks(file: UploadedFile, content: bytes) -> dict[str, str] | None:
+    """Ask how numbers are written that can be read in more than one way; None while that is not answered."""
+    work = partial(read, doubtful_marks, content, name=file.name)
+    found = by_worker(f"{SLOT}_marks", file.file_id, work, content, file.file_id, instead=FEWER)
+    if not found.is_ready:
+        say(found, "Reading ranges")
+        return None
+    looks = found.here().items()
+    chosen = {one: marks_chosen(look, one, f"{SLOT}_marks_{one}_{file.file_id}") for one, look in looks}
+    said = {one: marks for one, marks in chosen.items() if marks is not None}
+    return said if len(said) == len(chosen) else None
 
 
 def _remove(word: str) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -11,10 +11,13 @@ from treedp_core.checks import InputError
 from treedp_core.records import ReadOptions
 from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.readers import Origin
-from treedp_core.records.read.table_reader import Progress, open_table, refuse_no_rows
+from treedp_core.records.read.table_reader import Progress, TableReader, open_table, refuse_no_rows
 from treedp_core.studies.cdf.matrices.wanted import MAX_RANGES, OWN, Ranges, Terms, Wanted
 from treedp_core.tree import FloatArray
 from treedp_core.words import whole
+
+if TYPE_CHECKING:
+    from treedp_core.records.read.marks import MarksLook
 
 LOWER, UPPER, WEIGHT = ENDS = ("lower", "upper", "weight")
 _ROWS: Final = f"Expected at most {whole(MAX_RANGES)} ranges of bins, one a row."
@@ -59,12 +62,12 @@ def ranges_of_table(
     (((7, 9, 0.5),), (1, 3))
     """
     from treedp_core.records.read.amounts import numbers
-    from treedp_core.records.read.marks import Unsaid, checked, look_at_marks
+    from treedp_core.records.read.marks import Unsaid, checked
 
     table = open_table(origin, name, options)
-    columns = [table.column(one) for one in ENDS if one != WEIGHT or one in table.preview.columns]
+    columns = _columns(table)
     said = checked(marks, columns)
-    looks = {one: look_at_marks(origin, one, name=name, options=options) for one in columns if one not in said}
+    looks = _looks(origin, [one for one in columns if one not in said], name, options)
     said = {one: look.proposed[0] for one, look in looks.items() if not look.is_open} | said
     ways = [said.get(one) or Unsaid(one) for one in columns]
     found: list[tuple[int, int] | Terms] = []
@@ -84,6 +87,35 @@ def ranges_of_table(
         if isinstance(way, Unsaid):
             way.done()
     return Wanted(n_bins, OWN, tuple(found)).ranges
+
+
+@in_words
+def doubtful_marks(
+    origin: Origin, *, name: str | None = None, options: ReadOptions | None = None, progress: Progress | None = None
+) -> dict[str, MarksLook]:
+    r"""Return the columns of a table of ranges whose numbers can be read in more than one way, and how.
+
+    Parameters and refusals are those of `ranges_of_table`.
+
+    Examples
+    --------
+    >>> doubtful_marks(b"lower;upper;weight\n1;1.500;0,5\n")["upper"].proposed
+    ('.', ',.')
+    """
+    looks = _looks(origin, _columns(open_table(origin, name, options)), name, options)
+    return {column: look for column, look in looks.items() if look.is_open}
+
+
+def _columns(table: TableReader) -> list[str]:
+    return [table.column(one) for one in ENDS if one != WEIGHT or one in table.preview.columns]
+
+
+def _looks(
+    origin: Origin, columns: Sequence[str], name: str | None, options: ReadOptions | None
+) -> dict[str, MarksLook]:
+    from treedp_core.records.read.marks import look_at_marks
+
+    return {one: look_at_marks(origin, one, name=name, options=options) for one in columns}
 
 
 def _range(cells: FloatArray, row: int) -> tuple[int, int] | Terms:

@@ -7,12 +7,14 @@ from typing import Final, Literal
 
 import streamlit as st
 
-from pages.ui import jobs, reconnect, store
+from pages.ui import jobs, kept, reconnect, store
 from pages.ui.glossary import text
 from pages.ui.result import progress
 from pages.ui.settings import CONTRIBUTIONS, get
+from pages.ui.shared import protected
 from pages.ui.text import lit, prose, small_print
 from treedp_core.notebook.cell import NOT_REVIEWED
+from treedp_core.records import Dataset
 from treedp_core.registry import CLAIM
 from treedp_core.words import lower_first, plural, whole
 
@@ -25,17 +27,17 @@ BADGES: Final[Mapping[str, tuple[Literal["blue", "violet", "red", "orange"], str
 }
 
 
-def header(title: str, lede: str, strip: str, badge: str, *, chooses_source: bool = False) -> None:
+def header(title: str, lede: str, strip: str, badge: str, *, data: Dataset, chooses_source: bool = False) -> None:
     """Show a page's question, with its purpose to be asked for, and the strip: what the figures were made from.
 
     `badge` says what kind of numbers follow: "formula", "simulation" or "NOT PRIVATE"; several are joined by commas.
-    A page that `chooses_source` says itself when an uploaded data set is gone.
+    `data` are those that the page is of. A page that `chooses_source` says itself when an uploaded data set is gone.
     """
     st.title(title, anchor=False, help=lede or None)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for name in filter(None, map(str.strip, badge.split(","))):
             show_badge(name)
-        st.caption(_with_unit(strip), width="content")
+        st.caption(_with_unit(strip, data), width="content")
     making = jobs.current(store.MAKING)
     if making is not None and making.error is None:
         st.info(f"The data set is being made; {lit(store.dataset().name, 40)} is shown meanwhile.")
@@ -46,27 +48,30 @@ def header(title: str, lede: str, strip: str, badge: str, *, chooses_source: boo
         _lost()
 
 
-def _with_unit(strip: str) -> str:
+def _with_unit(strip: str, data: Dataset) -> str:
     """Add to a strip whose records a file has, where it names the file: nobody is taken for one unit unasked."""
-    if not store.is_uploaded() or lit(store.dataset().name, 40) not in strip:
+    if kept.file_of(data) is None or lit(data.name, 40) not in strip:
         return strip
-    said = store.dataset().not_reviewed.rstrip(".")
+    said, unit = data.not_reviewed.rstrip("."), store.unit_of(data)
     read_by = f" · {lit(lower_first(said), 120)}" if said else ""
-    return f"{strip} · unit: {lit(store.unit(), 40) if store.unit() else 'not said yet'}{_bound()}{read_by}"
+    return f"{strip} · unit: {lit(unit, 40) if unit else 'not said yet'}{_bound(data, unit)}{read_by}"
 
 
-def _bound() -> str:
-    """How many records of a unit are protected, and how many were counted, where that is another number."""
-    most, counted = CONTRIBUTIONS.value, store.dataset().report.recipe.bound
-    if not counted and store.unit():
+def _bound(data: Dataset, unit: str) -> str:
+    """How many records of a unit are protected, and how many were counted or are set, where that is another number."""
+    counted, wanted = data.report.recipe.bound, CONTRIBUTIONS.value
+    if not counted and unit:
         return ""
-    protected = "one record" if most == 1 else f"at most {plural(most, 'record')}"
-    return f", {protected}" if counted in (0, most) else f", {protected} protected, {whole(counted)} counted"
+    most = protected(counted)
+    said = "one record" if most == 1 else f"at most {plural(most, 'record')}"
+    if wanted < most:
+        return f", {said} counted and protected, {whole(wanted)} set"
+    return f", {said}" if counted in (0, most) else f", {said} protected, {whole(counted)} counted"
 
 
-def read_by_plugin(strip: str) -> bool:
+def read_by_plugin(strip: str, data: Dataset) -> bool:
     """Whether a view is of data that a plug-in has read."""
-    return bool(store.dataset().not_reviewed) and lit(store.dataset().name, 40) in strip
+    return bool(data.not_reviewed) and lit(data.name, 40) in strip
 
 
 def _lost() -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import streamlit as st
 
-from pages.ui import presets
+from pages.ui import presets, store
 from pages.ui.glossary import explain_all, listen
 from pages.ui.header import explain, header, read_by_plugin
 from pages.ui.presets import Preset
@@ -48,12 +48,15 @@ class Told(NamedTuple):
         What one learns from what is shown just now (Markdown).
     more : function, optional
         Draws what stands under *More*: it runs once that is open.
+    data : Dataset, optional
+        What the strip names, where that is not the data set in use.
     """
 
     strip: str
     badges: str
     learnt: str = ""
     more: Callable[[], object] | None = None
+    data: Dataset | None = None
 
 
 @dataclass(frozen=True)
@@ -181,14 +184,15 @@ class Page:
             listen()
             view = self._chosen()
             told = view.show()
-            if self.uses_plugin or read_by_plugin(told.strip):
+            data = told.data or store.dataset()
+            if self.uses_plugin or read_by_plugin(told.strip, data):
                 told = told._replace(badges=f"{told.badges}, {NOT_REVIEWED}")
             st.session_state[_SAID] = told.strip, told.badges
         with heading:
             title = view.question or self.heading or self.title
             symbols = explain_all(title, told.strip)
             lede = "\n\n".join(filter(None, (self.lede, symbols)))
-            header(title, lede, told.strip, told.badges, chooses_source=self.chooses_source)
+            header(title, lede, told.strip, told.badges, data=data, chooses_source=self.chooses_source)
         if told.more is not None and not get("present"):
             self._more(view, told.more)
         if learnt := " ".join(part for part in (self.learnt, view.learnt, told.learnt) if part):

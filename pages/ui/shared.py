@@ -23,13 +23,21 @@ def experiment(**overrides: Any) -> Experiment:
         epsilon=get("eps"),
         delta=get("delta"),
         relation=get("nbr"),
-        contributions=get("contributions"),
+        contributions=protected(),
         known_levels=known_levels(),
         alpha=get("alpha"),
         threshold=get("tau"),
         seed=get("seed"),
     )
     return replace(shared, **overrides)
+
+
+def protected(bound: int | None = None) -> int:
+    """Return how many records of a unit are protected: those of the setting, and never fewer than were counted.
+
+    `bound` is how many were counted of each unit; of the data set in use where none is given.
+    """
+    return max(int(get("contributions")), dataset().report.recipe.bound if bound is None else bound)
 
 
 def known_levels() -> int:

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import address, again, autosave, disk, notebook_file, qr, shared, slides, store, unused
+from pages.ui import address, again, autosave, disk, kept, notebook_file, qr, shared, slides, store, unused, upload
 from pages.ui.page import Page
 from pages.ui.refusals import settings_refused
 from pages.ui.setting import Setting
-from pages.ui.settings import ALPHA, DELTA, EPSILON, EXPLAIN, LEVEL, RELATION, SEED, THRESHOLD, get
-from pages.ui.text import lit
+from pages.ui.settings import ALPHA, CONTRIBUTIONS, DELTA, EPSILON, EXPLAIN, LEVEL, RELATION, SEED, THRESHOLD, get
+from pages.ui.text import lit, small_print
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.words import setting_text
@@ -38,7 +38,7 @@ def sidebar(page: Page, pages: Sequence[Page]) -> None:
         autosave.offers()
         disk.say()
         st.caption("Settings of every page")
-        _keep_to_counted_units()
+        _bound_of_units(page)
         _budget(page, idle)
         _draw(SEED, idle)
         LEVEL.draw()
@@ -60,15 +60,30 @@ def link_problems(refused: list[tuple[str, InputError]]) -> None:
     st.toast(said, icon=":material/link_off:", duration="long")
 
 
-def _keep_to_counted_units() -> None:
-    """Protect at least as many records of a unit as the data set in use was counted with, and say so."""
-    counted = store.dataset().report.recipe.bound
-    if counted > get("contributions"):
-        st.session_state["contributions"] = counted
-        st.info(
-            f"These data were counted with up to {counted} records of a unit, so that many are protected.",
-            icon=":material/group:",
-        )
+def _bound_of_units(page: Page) -> None:
+    """Say which tables were counted with another bound than the one that is set, and count them with it by one press.
+
+    Until then what was counted is protected where that is more.
+    """
+    wanted, slots = CONTRIBUTIONS.value, upload.counted_with_another_bound()
+    for slot in slots:
+        data = kept.slots()[slot].data
+        counted = data.report.recipe.bound
+        so = f"so {counted} are protected, not the {wanted} set" if counted > wanted else f"{wanted} are protected"
+        st.info(f"Of each unit in {lit(data.name, 40)} at most {counted} records were counted, {so}.",
+                icon=":material/group:")  # fmt: skip
+    again = [slot for slot in slots if kept.slots()[slot].can_be_counted_again]
+    if again:
+        st.button(
+            f"Count again with at most {wanted}", key="count_to_bound", icon=":material/functions:",
+            on_click=upload.count_all_again, args=(again,), kwargs={"contributions": wanted}, width="stretch",
+            help="From the columns that are kept: no file is needed. What is counted is then what is set here.",
+        )  # fmt: skip
+    if len(again) < len(slots):
+        small_print("Columns of a table are not kept: give its file once more, on Data and tree, to count it anew.")
+    for slot in kept.slots():
+        if page.name != "data" or slot == kept.BINS:  # that page shows the count of its table itself
+            upload.show_count(slot)
 
 
 def _draw(one: Setting[Any], idle: Mapping[str, str], help: str = "") -> None:

@@ -205,6 +205,12 @@ def unit_of(data: Dataset) -> str:
     return next((one.unit for name, one in SAMPLES.items() if sample(name) is data), "record")
 
 
+def bound_of(fingerprint: str) -> int:
+    """Return how many records of each unit were counted at most of data of this session; 0 where no bound was kept."""
+    alike = (one.data.report.recipe.bound for one in kept.everything() if one.data.fingerprint == fingerprint)
+    return max(alike, default=0)
+
+
 def turn_to_kept() -> None:
     """Where settings of another start name an empty place for one's own table, name the other one, if it is there."""
     other = {"upload": "file", "file": "upload"}.get(SOURCE.value)

@@ -23,6 +23,7 @@ from pages.ui.candidate import Asks, Candidate, Counting, Slot, Table, read_file
 from pages.ui.reading import Counted, Reading, say, say_refused
 from pages.ui.result import State
 from pages.ui.room import ROOM
+from pages.ui.settings import CONTRIBUTIONS
 from pages.ui.tables import card, waiting
 from pages.ui.text import alert, lit, refusal_text
 from treedp_core.checks import InputError
@@ -176,8 +177,20 @@ def count_again(slot_name: str, **changes: Any) -> None:
     slot.n_counted += 1
 
 
+def count_all_again(slots: Sequence[str], **changes: Any) -> None:
+    """Have the tables in some slots counted as they were, but for some settings: in a callback."""
+    for slot in slots:
+        count_again(slot, **changes)
+
+
+def counted_with_another_bound() -> list[str]:
+    """Return the slots of tables that a column names the units of, and that were not counted with the bound set."""
+    bounds = ((slot, one.data.report.recipe.bound) for slot, one in kept.slots().items())
+    return [slot for slot, bound in bounds if bound not in (0, CONTRIBUTIONS.value)]
+
+
 def show_count(slot_name: str) -> None:
-    """Show how a count stands that `count_without` began."""
+    """Show how a count stands that began without its questions."""
     file, slot = counted_before(slot_name), slot_of(slot_name)
     if file is not None and slot.counting is not None and slot.counting.in_place:
         _count(slot, file, st.container())

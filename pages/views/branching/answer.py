@@ -10,8 +10,8 @@ import streamlit as st
 
 from pages.ui.result import KEPT, NO_DATA, Result, at_once, in_background, show_state
 from pages.ui.setting import in_a_row
-from pages.ui.settings import CONTRIBUTIONS, EPSILON, KNOWN_LEVELS, RELATION
-from pages.ui.shared import slack
+from pages.ui.settings import EPSILON, KNOWN_LEVELS, RELATION
+from pages.ui.shared import protected, slack
 from pages.ui.store import dataset, remember
 from pages.ui.text import lit, small_print
 from pages.views.branching import settings as s
@@ -71,7 +71,7 @@ def question() -> tuple[Question, Callable[[], object]]:
             one.draw()
     text = s.BINS.value.strip() or str(bins_of_data())
     bins = at_once("bra_bins", text, lambda: bins_from_text(text), about=f"K = {lit(text, 40)}", of=NO_DATA)
-    unit = ProtectedUnit(NeighbouringRelation(RELATION.value), CONTRIBUTIONS.value, KNOWN_LEVELS.value)
+    unit = ProtectedUnit(NeighbouringRelation(RELATION.value), protected(), KNOWN_LEVELS.value)
     criterion = Criterion(s.NOISE.value, Workload(s.WORKLOAD.value), s.POST.value == "least_squares", unit)
     n_bins = bins.value or bins_from_text(s.BINS.default)
 

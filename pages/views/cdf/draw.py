@@ -13,9 +13,9 @@ from pages.ui.controls import draw_again, shares
 from pages.ui.matrices import sought_matrix
 from pages.ui.result import Result, at_once, refused, show_state
 from pages.ui.setting import in_a_row
-from pages.ui.settings import CONTRIBUTIONS, EPSILON, RELATION, SEED
-from pages.ui.shared import note_of_slack, slack_of
-from pages.ui.store import remember
+from pages.ui.settings import EPSILON, RELATION, SEED
+from pages.ui.shared import note_of_slack, protected, slack_of
+from pages.ui.store import bound_of, remember
 from pages.ui.text import small_print
 from pages.views.cdf import queries
 from pages.views.cdf import settings as s
@@ -70,19 +70,19 @@ def settings_of(data: Bins) -> CdfSettings:
     InputError
         ``TREE_SHAPE`` for the tree, ``BUDGET_SPLIT`` for shares that are none.
     """
-    mechanism = s.MECHANISM.value
-    unit = ProtectedUnit(NeighbouringRelation(RELATION.value), CONTRIBUTIONS.value)
+    mechanism, most = s.MECHANISM.value, protected(bound_of(data.fingerprint))
+    unit = ProtectedUnit(NeighbouringRelation(RELATION.value), most)
     if s.TREE.value in STRATEGIES:
         ranges = queries.asked_ranges() if s.WORKLOAD.value == OWN else ()
         return CdfSettings(
             data.n_bins, (), mechanism, EPSILON.value, slack_of([mechanism], data.total),
-            least_squares=s.POST.value, relation=RELATION.value, contributions=CONTRIBUTIONS.value,
+            least_squares=s.POST.value, relation=RELATION.value, contributions=most,
             strategy=s.TREE.value, workload=s.WORKLOAD.value, ranges=ranges, has_other=data.has_other,
         )  # fmt: skip
     shape = _shape(data.n_bins, Criterion(mechanism, least_squares=s.POST.value, unit=unit))
     return CdfSettings(
         data.n_bins, shape.branching_factors, mechanism, EPSILON.value, slack_of([mechanism], data.total),
-        s.ALLOCATION.value, shares(s.ALLOCATION, s.SHARES), s.POST.value, RELATION.value, CONTRIBUTIONS.value,
+        s.ALLOCATION.value, shares(s.ALLOCATION, s.SHARES), s.POST.value, RELATION.value, most,
         accounting=tuned.accounting("cdf", s.ACCOUNTING.value) if mechanism == "discrete_gaussian" else USUAL.value,
         has_other=data.has_other,
     )  # fmt: skip

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from pages.ui import frame
 from pages.ui.page import Told
-from pages.ui.settings import CONTRIBUTIONS, EPSILON
-from pages.ui.shared import slack
+from pages.ui.settings import EPSILON
+from pages.ui.shared import protected, slack
 from pages.ui.store import remember
 from pages.ui.strip import strip
 from pages.ui.unused import NOTHING_DRAWN, ONE_REPLACED, PLAIN
@@ -29,7 +29,7 @@ IGNORES: Final = NOTHING_DRAWN | PLAIN | ONE_REPLACED
 
 def show() -> Told:
     """Show the errors as curves, and beside them at your ε."""
-    (bins, _, say), epsilon, times = asked_bins(), EPSILON.value, CONTRIBUTIONS.value
+    (bins, _, say), epsilon, times = asked_bins(), EPSILON.value, protected()
     grid = tuple(sorted({*EPSILON_GRID[::2], epsilon}))
     criterion = Criterion(least_squares=True, unit=ProtectedUnit(PROTECTS, times))
     best = remember(("best", bins, criterion), lambda: call(best_shape, bins, criterion).named("best"))

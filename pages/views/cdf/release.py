@@ -113,7 +113,7 @@ def show() -> Told:
         delta=used.delta if MECHANISMS[used.mechanism].needs_delta else 0.0,
         seed=mine.seed,
     )
-    return Told(told, "formula, simulation, NOT PRIVATE", more=partial(_more, shown))
+    return Told(told, "formula, simulation, NOT PRIVATE", more=partial(_more, shown), data=again(data).args[0].value)
 
 
 def _more(shown: _Shown) -> None:

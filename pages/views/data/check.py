@@ -7,14 +7,14 @@ import streamlit as st
 from pages.ui import kept
 from pages.ui.bins import warn_of_cut
 from pages.ui.frame import plain_table
-from pages.ui.settings import CONTRIBUTIONS, SOURCE
+from pages.ui.settings import SOURCE
 from pages.ui.store import remember
 from pages.ui.text import lit
 from pages.ui.upload import count_again, notice
 from pages.views.data.hierarchy import taken_from_the_data_warning
 from treedp_core.records import Dataset, DomainSource
 from treedp_core.studies.data import level_table
-from treedp_core.words import halves, plural, whole
+from treedp_core.words import halves, whole
 
 
 def check(data: Dataset) -> None:
@@ -49,7 +49,7 @@ def warn(data: Dataset) -> None:
 
 
 def _count_again(data: Dataset) -> None:
-    """Offer to leave out what looks like totals, and to count as many records of a unit as are protected."""
+    """Offer to leave out what looks like totals."""
     slot, recipe = SOURCE.value, data.report.recipe
     table = kept.of(slot)
     if table is None or table.data is not data or not table.can_be_counted_again:
@@ -63,13 +63,6 @@ def _count_again(data: Dataset) -> None:
                 icon=":material/block:", on_click=count_again, args=(slot,), kwargs={"left_out": named},
                 help="These rows look like totals of others, by words or sums in the records (NOT PRIVATE). The table "
                 "is counted without them, and code and plan say so.",
-            )  # fmt: skip
-        most = CONTRIBUTIONS.value
-        if recipe.bound and recipe.bound != most:
-            st.button(
-                f"Count up to {plural(most, 'record')} of each unit", key="count_to_bound", icon=":material/functions:",
-                on_click=count_again, args=(slot,), kwargs={"contributions": most},
-                help=f"So many are protected, but {recipe.bound} were counted of each unit.",
             )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from pages.ui.controls import draw_again, level_picker
 from pages.ui.result import Result, at_once, show_state
 from pages.ui.setting import Setting, in_a_row
 from pages.ui.settings import EPSILON, KNOWN_LEVELS, RELATION, SEED
-from pages.ui.shared import say_slack, slack
+from pages.ui.shared import protected, say_slack, slack
 from pages.ui.store import dataset, remember, sample, used, used_sample
 from pages.ui.text import lit, small_print
 from pages.views.topdown import settings as s
@@ -202,7 +202,8 @@ def budget(what: Subject) -> None:
         s.RHO.draw()
         if s.ALLOCATION.draw(offered=allocations_for(what)) == "custom":
             s.SHARES.draw()
-        if s.UNIT.draw() > 1:
+        s.UNIT.draw()
+        if protected() > 1:
             s.SPREAD.draw()
         if not s.RHO.value.strip():
             s.ACCOUNTING.draw()
@@ -233,7 +234,7 @@ def planned(what: Subject) -> tuple[Wanted, Plan]:
     is_custom = s.ALLOCATION.value == "custom" and bool(s.SHARES.value.strip())
     shares = shares_from_text(s.SHARES.value) if is_custom else None
     known = min(KNOWN_LEVELS.value, _data().tree.n_levels)
-    who = ProtectedUnit(NeighbouringRelation(RELATION.value), s.UNIT.value, known)
+    who = ProtectedUnit(NeighbouringRelation(RELATION.value), protected(), known)
     spread = Spread(s.SPREAD.value) if who.contributions > 1 else Spread.STACKED
     rule = s.RULE.value if s.RULE.value in allowed else allowed[0]
     wanted = Wanted(rho_of(s.RHO.value, EPSILON.value, delta), delta, who, shares, spread, rule, s.ALLOCATION.value)

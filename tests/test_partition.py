@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -18,6 +19,7 @@ from treedp_core.plans import ReleasePlan
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf import bins as counted
+from treedp_core.studies.cdf.ahp import _law
 from treedp_core.studies.cdf.compare import draw
 from treedp_core.studies.cdf.exhibit import dawa_table
 from treedp_core.studies.cdf.partition import (
@@ -31,6 +33,7 @@ from treedp_core.studies.cdf.partition import (
 from treedp_core.studies.cdf.widths import half_widths
 
 ADD, REPLACE = NeighbouringRelation.ADD_OR_REMOVE_ONE, NeighbouringRelation.REPLACE_ONE
+UNKNOWN = NeighbouringRelation.REPLACE_UNKNOWN
 BINS = CdfSettings(1024, (), "discrete_laplace", 0.1, relation=ADD.value, strategy="partition", workload="bins")
 
 
@@ -238,7 +241,26 @@ def test_errors_where_buckets_end_are_those_stated() -> None:
         assert plan.range_variance(0, 1) == math.inf
 
 
-@pytest.mark.parametrize("unit", [ProtectedUnit(ADD), ProtectedUnit(REPLACE, 2)])
+@pytest.mark.parametrize(("n_bins", "m"), [(5, 1), (5, 2), (8, 1), (11, 1), (18, 1), (32, 1)])
+@pytest.mark.parametrize(("relation", "known"), [(ADD, 1), (REPLACE, 1), (UNKNOWN, 1), (UNKNOWN, 2)])
+def test_deviations_and_bins_move_by_what_is_charged_and_no_less(
+    relation: NeighbouringRelation, known: int, n_bins: int, m: int
+) -> None:
+    """All neighbours of equal counts; where the bins are known, records appear and disappear only, m in all."""
+    unit, counts = ProtectedUnit(relation, m, known), (m,) * n_bins
+    sizes = [high - low for low, high in intervals(n_bins)]
+    before, most, most_of_bins = deviations(counts), Fraction(0), 0
+    for other in neighbours(counts, m, relation):
+        by = sum(abs(a - b) for a, b in zip(other, counts, strict=True))
+        if known == 2 and by > m:
+            continue
+        moved = zip(deviations(other), before, sizes, strict=True)
+        most, most_of_bins = max(most, sum(Fraction(abs(a - b), n) for a, b, n in moved)), max(most_of_bins, by)
+    assert most == Partition(n_bins, unit, 1.0, 1.0).sensitivity()
+    assert most_of_bins == m * unit.moved(1) and round(1 / _law(1.0, unit).inverse_scale, 9) == most_of_bins
+
+
+@pytest.mark.parametrize("unit", [ProtectedUnit(ADD), ProtectedUnit(REPLACE, 2), ProtectedUnit(UNKNOWN, 2)])
 def test_the_rule_over_public_numbers_holds_for_the_worst_counts(unit: ProtectedUnit) -> None:
     """N spread evenly against noise on every bin, for N in one bin, N anywhere, and just beyond the rule."""
     for k, n in ((2, 10), (16, 300), (1000, 77)):

@@ -74,6 +74,8 @@ def test_sensitivities_and_charge_against_all_neighbours(relation, branching, m,
     for level in range(n_levels):
         unknown = twice if level >= known else 1
         assert max(c[level][0] for c in changes) == unknown * l1[level]
+        if level:
+            assert max(c[level][0] for c in changes) == m * unit.moved(level)
         assert max(c[level][1] for c in changes) == pytest.approx(unknown * l2[level] ** 2, rel=1e-15)
 
     for amounts in ([1.0] * n_levels, [2.0**-level for level in range(n_levels)], [0.0] * (n_levels - 1) + [1.0]):

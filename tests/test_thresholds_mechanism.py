@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -293,10 +294,12 @@ def test_a_release_reports_its_rounds_and_stops_between_them() -> None:
 
 def test_other_units_run_with_a_smaller_budget() -> None:
     # k steps of (epsilon', delta') by hand: delta' (1 + e^eps' + e^(2 eps') + ...)
-    cases = [(unit, k, total) for unit, k in zip(UNITS, (1, 2, 2, 3), strict=True) for total in (1.5, 0.01)]
+    known = ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, 3, known_levels=3)  # no column of the tree can change
+    steps = zip((*UNITS, known, replace(known, known_levels=2)), (1, 2, 2, 3, 3, 6), strict=True)
+    cases = [(unit, k, total) for unit, k in steps for total in (1.5, 0.01)]
     assert Fraction(0.01 / 3) * 3 > Fraction(0.01)  # the nearest float would be too much
     for unit, k, total in cases:
-        eps, delta = budget_for_one_record(unit, total, 1e-4)
+        eps, delta = budget_for_one_record(unit, total, 1e-4, 3)
         assert k * Fraction(eps) <= Fraction(total)
         assert eps == pytest.approx(total / k)
         grown = sum(delta * np.exp(i * eps) for i in range(k))

@@ -228,8 +228,8 @@ def _unnoised_root(count: int, epsilon: float, delta: float, rng: Any, noise: An
     return float(count + estimation.bounded_noise(epsilon, delta, noise).support)
 
 
-def _one_step(unit: ProtectedUnit, epsilon: float, delta: float) -> tuple[float, float]:
-    return ONE_RECORD(ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE, unit.contributions), epsilon, delta)
+def _one_step(unit: ProtectedUnit, *others: Any) -> tuple[float, float]:
+    return ONE_RECORD(ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE, unit.contributions), *others)
 
 
 def one_level_too_few() -> AbstractContextManager[Any]:

@@ -373,10 +373,12 @@ def _truncated(epsilon: float, bound: float) -> Fraction:
 
 def _group(report: Report, rng: np.random.Generator) -> None:
     for relation in (ADD, REPLACE, UNKNOWN):
-        who = Who(relation, int(rng.integers(1, 8)))
+        n_levels = int(rng.integers(2, 4))
+        who = Who(relation, int(rng.integers(1, 8)), int(rng.integers(1, n_levels + 1)))
         epsilon, delta = float(np.exp(rng.uniform(-6, 3))), float(10 ** rng.uniform(-30, -2))
-        one, slack = releases.budget_for_one_record(who.unit, epsilon, delta)
-        steps = who.contributions * (1 if relation == ADD else 2)
+        one, slack = releases.budget_for_one_record(who.unit, epsilon, delta, n_levels)
+        moves = relation == REPLACE or (relation == UNKNOWN and who.known_levels < n_levels)
+        steps = who.contributions * (2 if moves else 1)
         what = f"({epsilon!r}, {delta!r}) for one record of {who}"
         report.spent(what, steps * Fraction(one), epsilon)
         report.holds(delta_of_group(one, slack, steps) <= decimal(delta), f"{what}: delta")

@@ -15,7 +15,7 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.noise import DiscreteLaplace
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import ProtectedUnit
 from treedp_core.privacy.rounding import quotient_below
 from treedp_core.tree import AnyArray, FloatArray, IntArray
 
@@ -87,17 +87,25 @@ class Partition:
         n - 1, and each of the n - 1 others by at most 1: together by at most 2 (n - 1), that is 2 - 2/n of deviation;
         exactly so where all bins were equal. It lies in one interval of each length, and 2 - 2/n grows with n, so an
         interval that is cut short moves less than a whole one: S = sum of 2 - 2/n over n = 4, 16, ... < K. A record
-        that is replaced is one less and one more: 2 S, attained by equal counts where a record moves from one interval
-        of the largest length to another. One that comes, goes or changes its unknown columns moves no more than that;
-        m records m times as much, one after the other.
+        that is replaced, or whose bin is unknown and changes, is one less and one more. In two intervals of n and n'
+        bins that is at most 4 - 2/n - 2/n'; in one interval the sum stays, and two bins move by 1: at most 2. Bins that
+        share an interval share all longer ones. So no more is moved than from one whole interval of the largest length
+        L to the first bin behind it, whose own intervals have at most K - L bins, or from a whole interval of the
+        length below to another within L. Both are attained by equal counts. m records move m times as much at most, one
+        after the other.
 
         >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
         >>> Partition(8, unit, 1.0, 1.0).sensitivity()
         Fraction(3, 2)
         """
-        sides = 1 if self.unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE else 2
-        each = sum((2 - Fraction(2, n) for n in self.lengths), Fraction(0))
-        return sides * self.unit.contributions * each
+        *shorter, longest = self.lengths
+        if self.unit.moved(1) == 1:
+            each = sum((2 - Fraction(2, n) for n in self.lengths), Fraction(0))
+        else:
+            behind = ((n, min(n, self.n_bins - longest)) for n in self.lengths)
+            beyond = sum((4 - Fraction(2, n) - Fraction(2, k) for n, k in behind), Fraction(0))
+            each = max(beyond, sum((4 - Fraction(4, n) for n in shorter), Fraction(2)))
+        return self.unit.contributions * each
 
     def law(self, size: int) -> DiscreteLaplace:
         """Return the noise on n times the deviation of an interval of n bins: a scale of n S / epsilon.

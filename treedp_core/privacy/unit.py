@@ -109,8 +109,28 @@ class ProtectedUnit:
 
     @property
     def by_pairs(self) -> bool:
-        """Whether a record may be replaced, so that the differences of a matrix's columns count."""
-        return self.relation is not NeighbouringRelation.ADD_OR_REMOVE_ONE
+        """Whether a record may leave one bin for another, so that the differences of a matrix's columns count."""
+        return self.moved(1) == 2
+
+    def moved(self, level: int) -> int:
+        """Return how many counts of a level one record can move, each by 1.
+
+        A record lies below one node of a level. Added or removed, it moves that node's count. Replaced, it leaves one
+        node and may come to another: two counts, but one root. Under REPLACE_UNKNOWN it may appear or disappear, which
+        moves one count; its unknown columns may also change, which takes it to another node of an unknown level, and to
+        none of a known level: there its path is public and stays. So two on unknown levels and one on known ones, both
+        attained.
+
+        >>> [ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, known_levels=n).moved(1) for n in (1, 2)]
+        [2, 1]
+        """
+        match self.relation:
+            case NeighbouringRelation.ADD_OR_REMOVE_ONE:
+                return 1
+            case NeighbouringRelation.REPLACE_ONE:
+                return 1 if level == 0 else 2
+            case NeighbouringRelation.REPLACE_UNKNOWN:
+                return 1 if level < self.known_levels else 2
 
     @property
     def described(self) -> str:

@@ -26,7 +26,7 @@ from treedp_core.mechanisms.thresholds.estimation import (
     shares,
 )
 from treedp_core.mechanisms.thresholds.sparse_vector import NOISES, Noise
-from treedp_core.privacy import Guarantee, NeighbouringRelation, Precision, ProtectedUnit, Provenance, Spread
+from treedp_core.privacy import Guarantee, Precision, ProtectedUnit, Provenance, Spread
 from treedp_core.privacy.budget import refuse_small_part
 from treedp_core.privacy.release import Release
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
@@ -160,7 +160,7 @@ def release_at_nodes(
     part = checks.number("clamp_share", clamp_share, low=0, high=1, open_high=True)
     unit = promise.unit
     noise: Noise = "discrete" if promise.precision is Precision.EXACT else "continuous"
-    eps, d = budget_for_one_record(unit, promise.epsilon, promise.delta)
+    eps, d = budget_for_one_record(unit, promise.epsilon, promise.delta, paths.n_levels)
     rest = shares(eps, d, 1 - Fraction(part), 1 - Fraction(part))
     refuse_small_part("Labelling nodes for one record", rest[0], promise.epsilon)
     known = float(paths.total) if unit.total_is_public else None
@@ -182,19 +182,21 @@ def threshold_guarantee(unit: ProtectedUnit, epsilon: float, delta: float, noise
     return Guarantee(unit, epsilon, delta, precision=precision, spread=Spread.STACKED)
 
 
-def budget_for_one_record(unit: ProtectedUnit, epsilon: float, delta: float) -> tuple[float, float]:
+def budget_for_one_record(unit: ProtectedUnit, epsilon: float, delta: float, n_levels: int) -> tuple[float, float]:
     """(epsilon, delta) for one record added or removed that imply the given ones for the unit, rounded down.
 
-    A unit of m records is m such steps away, or 2m when records are replaced; over k steps (epsilon', delta') grows to
+    A unit of m records is m such steps away, or 2m where a record may leave one leaf for another: where records are
+    replaced, or the last of `n_levels` levels is unknown (`ProtectedUnit.moved`). Where all levels are known, records
+    appear or disappear only: m steps. Over k steps (epsilon', delta') grows to
     (k epsilon', delta' (e^(k epsilon') - 1) / (e^epsilon' - 1)) (Ghazi et al., Fact 2.2). For k = 2:
     epsilon' = epsilon / 2 and delta' = delta / (1 + e^(epsilon / 2)).
 
     >>> unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
-    >>> [round(x, 9) for x in budget_for_one_record(unit, 2.0, 1e-3)]
+    >>> [round(x, 9) for x in budget_for_one_record(unit, 2.0, 1e-3, 3)]
     [1.0, 0.000268941]
     """
     eps, d = checked_budget(epsilon, delta)
-    steps = unit.contributions * (1 if unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE else 2)
+    steps = unit.contributions * unit.moved(n_levels - 1)
     if steps == 1:
         return eps, d
     one = float_below(Fraction(eps) / steps)

@@ -15,7 +15,7 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.noise import DiscreteLaplace
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import ProtectedUnit
 from treedp_core.privacy.rounding import quotient_below
 from treedp_core.tree import AnyArray, FloatArray, IntArray
 from treedp_core.words import float_below
@@ -71,6 +71,5 @@ def groups(noisy: FloatArray, variance: float) -> IntArray:
 
 
 def _law(epsilon: float, unit: ProtectedUnit) -> DiscreteLaplace:
-    """The noise of counts of disjoint parts of the records: a record that changes leaves one and enters another."""
-    sides = 1 if unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE else 2
-    return DiscreteLaplace(quotient_below(epsilon, sides * unit.contributions))
+    """The noise of counts of disjoint parts of the records: each record moves as many of them as `unit.moved` says."""
+    return DiscreteLaplace(quotient_below(epsilon, unit.moved(1) * unit.contributions))

@@ -98,8 +98,7 @@ def privelet_error(n_bins: int, unit: ProtectedUnit) -> float:
     171.3
     """
     height = (n_bins - 1).bit_length()
-    added = unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE
-    scale = unit.contributions * (1 + height if added else 2 * height)
+    scale = unit.contributions * (2 * height if unit.by_pairs else 1 + height)
     squares = 0.0 if unit.total_is_public else _squares(n_bins) / 4.0**height
     for level in range(1, height + 1):
         n, half = 2**level, 2 ** (level - 1)

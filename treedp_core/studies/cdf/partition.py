@@ -14,7 +14,7 @@ from treedp_core import checks
 from treedp_core.errors.ways import mean_and_error
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.mechanisms.partition import Partition
-from treedp_core.privacy import Budget, Currency, Guarantee, NeighbouringRelation, ProtectedUnit, Provenance
+from treedp_core.privacy import Budget, Currency, Guarantee, ProtectedUnit, Provenance
 from treedp_core.privacy.budget import refuse_small_part
 from treedp_core.registry import lookup
 from treedp_core.studies.cdf.baselines import BASELINES
@@ -186,8 +186,7 @@ def plan_partition(settings: CdfSettings) -> PartitionPlan:
     first = float_below(total * SHARE)
     refuse_small_part("A private partition", first, settings.epsilon)
     left = float_below(total - Fraction(first))
-    sides = 1 if unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE else 2
-    stage = Partition(settings.n_within, unit, first, math.sqrt(2.0) * sides * unit.contributions / left)
+    stage = Partition(settings.n_within, unit, first, math.sqrt(2.0) * unit.moved(1) * unit.contributions / left)
     return PartitionPlan(settings, stage, left)
 
 
@@ -235,7 +234,7 @@ def even_below(n_bins: int, unit: ProtectedUnit) -> float:
     >>> round(even_below(1024, ProtectedUnit(NeighbouringRelation.REPLACE_ONE)))
     91
     """
-    moved = float(unit.l1_sensitivity(2)[1])
+    moved = unit.moved(1) * unit.contributions
     return moved * n_bins * math.sqrt(2.0 / (n_bins - 1))
 
 

@@ -157,7 +157,7 @@ def test_a_partition_says_its_share_when_it_pays_and_why_dawas_is_none() -> None
     assert re.search(r"\d+ buckets for 128 bins: where one ends.+Single bins are off by", answer(app))
     assert "From public numbers alone: up to ε × N = " in said
     assert "15.1 times as likely: a loss of 2.71, above the ε = 1" in said
-    assert "so choose by it on a sample or an earlier year" in said
+    assert "choose on a sample or an earlier year" in said
     widget(app, "cdf_mechanism").set_value("gaussian")
     assert codes(app.run()) == ["STRATEGY_NOISE"]
 

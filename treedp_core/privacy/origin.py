@@ -16,6 +16,11 @@ from treedp_core.words import privacy_text, upper_first
 NOT_PRIVATE: Final = "NOT PRIVATE"
 DOOR: Final = "What one would publish instead starts on the page Release plan."
 """Said wherever something is not to be published."""
+CHOOSE: Final = (
+    "What is chosen by it tells about the true counts: choose on a sample or an earlier year, not on the data to be "
+    "released."
+)
+"""Said wherever a parameter can be read off the true counts."""
 SYMBOL: Final = {Currency.EPSILON: "ε", Currency.RHO: "ρ"}
 
 

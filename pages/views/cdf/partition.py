@@ -11,6 +11,7 @@ from pages.ui.result import at_once, show_state
 from pages.ui.text import small_print
 from pages.views.cdf.source import again
 from treedp_core.notebook.code import Ran, call, given
+from treedp_core.privacy.origin import CHOOSE
 from treedp_core.studies.cdf import CdfSettings
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import Draw
@@ -71,8 +72,7 @@ def _when(data: Bins, mine: Draw) -> None:
         caption=f"Errors over those without a partition: below 1 it pays. Root mean squared, of {TRIALS} releases each "
         "way at the same ε, ± 95 %, both made consistent; without: the same kind of tree above all bins. AHP (Zhang "
         "et al., 2014) is a named baseline, and counts bins together that are alike wherever they are. NOT PRIVATE: "
-        "simulated on the counts in use, so choose by it on a sample or an earlier year, not on the "
-        f"data to be released. {_rule(settings)}",
+        f"simulated on the counts in use. {CHOOSE} {_rule(settings)}",
         simulated=True,
     )
 

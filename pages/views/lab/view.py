@@ -208,6 +208,6 @@ def _target(shown: Shown) -> None:
             "note": [why for _, _, why in found.value],
         },
         alt="Smallest epsilon for the target error, for each series",
-        caption="Found by bisection on the formula, to 0.1 %.",
+        caption=words.sought(base),
         width="content",
     )

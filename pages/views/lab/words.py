@@ -9,6 +9,7 @@ from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.chains import CHAINS
+from treedp_core.privacy.origin import CHOOSE, NOT_PRIVATE
 from treedp_core.studies.sweep.lines import Line, Simulation
 from treedp_core.studies.sweep.series import DRAW, LEVEL
 from treedp_core.tree import Tree
@@ -23,6 +24,12 @@ def settings_used(base: Experiment) -> str:
     """
     shown = {"alpha": f"α = {short(base.alpha)}", "threshold": f"τ = {short(base.threshold)}"}
     return ", ".join(shown[name] for name in METRICS[base.metric].uses)
+
+
+def sought(base: Experiment) -> str:
+    """Return the caption of the smallest ε for an error: a relative error makes it a function of the true counts."""
+    told = "Found by bisection on the formula, to 0.1 %."
+    return f"{NOT_PRIVATE}: sought on the true counts. {CHOOSE} {told}" if METRICS[base.metric].reads_counts else told
 
 
 def depends_on_counts(lines: Sequence[Line], base: Experiment, view: str) -> bool:

@@ -21,6 +21,7 @@ from pages.views.topdown.repeated import repeated
 from treedp_core.checks import InputError
 from treedp_core.figures.of_topdown import bias_of_rules, rules_of
 from treedp_core.notebook.code import call, given
+from treedp_core.privacy.origin import CHOOSE
 from treedp_core.studies.topdown import RuleResult, Subject, Wanted, compare_rules, on_leaves, tables, ways_of_rules
 from treedp_core.words import short
 
@@ -62,7 +63,7 @@ def _rules_shown(what: Subject, result: Result[list[RuleResult]], found: list[Ru
         alt=f"{title} of every projection: the smallest is {ways.names[best]} with {short(ways.mean[best])}.",
         caption="NOT PRIVATE (depends on the true counts). Mean over the runs, bars: 95 % intervals; filled: "
         f"the chosen projection. {result.about}. All see the same noise where the tree is laid out, so differences "
-        "are surer than the bars. Simulation.",
+        f"are surer than the bars. {CHOOSE} Simulation.",
         answer=words.rules(found),
         ran=call(tables.rule_table, again),
     )  # fmt: skip

@@ -9,14 +9,25 @@ from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from audit.losses import price
 from oracles_pages import dataset
 from oracles_top_down import product_data
 from treedp_core import postprocess
 from treedp_core.checks import InputError
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
-from treedp_core.studies.topdown import Subject, Wanted, made_up, product_of_columns, tree_as_it_is
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread, epsilon_to_rho
+from treedp_core.studies.topdown import (
+    Plan,
+    Subject,
+    Wanted,
+    made_up,
+    numerical,
+    orders,
+    product_of_columns,
+    some_orders,
+    tree_as_it_is,
+)
 from treedp_core.studies.topdown.marginals import (
     CELLS,
     LEVELS,
@@ -26,6 +37,7 @@ from treedp_core.studies.topdown.marginals import (
     marginal_table,
     of_cells,
     of_levels,
+    rho_of_weights,
     some_marginals,
     table_law,
 )
@@ -237,3 +249,40 @@ def test_what_has_no_marginals_is_refused(people: Subject) -> None:
     with pytest.raises(InputError, match="too many combinations"):
         compare_marginals(made_up((1000, 1000), 10, 1), wanted(1.0), 2, 1)
     assert product_of_columns(product_data(), (1,)).is_product
+
+
+@pytest.mark.parametrize("relation", [REPLACE, ADD])
+@pytest.mark.parametrize("of", ["1", "2"])
+def test_every_way_keeps_the_promise_and_spends_it(relation: NeighbouringRelation, of: str) -> None:
+    """Normal noise of a total mu has (epsilon, delta) exactly, and whole-number noise as wide as here has hardly less.
+
+    mu is found by bisection of Balle and Wang's formula; the spread of each way follows from what a record moves.
+    """
+    subject, epsilon, delta = made_up(SIZES, 500, 3), 0.2, 1e-6
+    one = numerical(wanted(1.0, relation), subject, epsilon)
+    found = compare_marginals(subject, one, 1, 1, of=of)
+    at = {way: found.rmse[i] for i, way in enumerate(found.ways)}
+    low, high = 0.001, 10.0
+    for _ in range(60):
+        mu = (low + high) / 2
+        over = ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon) * ndtr(-mu / 2 - epsilon / mu) > delta
+        low, high = (low, mu) if over else (mu, high)
+    moved, n = (2 if relation is REPLACE else 1), len(found.of)
+    levels, tables, cells = (math.sqrt(moved * k) / low for k in (len(SIZES) + (relation is ADD), n, 1))
+    first = [math.prod(SIZES[: max(columns) + 1]) for columns in found.of]
+    every = [math.prod(SIZES[i] for i in columns) for columns in found.of]
+    np.testing.assert_allclose(at[TABLES], [tables] * n, rtol=2e-3)
+    np.testing.assert_allclose(at[LEVELS], levels * np.sqrt(np.divide(first, every)), rtol=2e-3)
+    np.testing.assert_allclose(at[CELLS], cells * np.sqrt(np.divide(math.prod(SIZES), every)), rtol=2e-3)
+    assert rho_of_weights(one) == epsilon_to_rho(epsilon, delta, False) < one.rho
+
+
+def test_every_order_of_the_columns_keeps_one_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where known columns move, levels are public in one order and not in another: each order has its own total."""
+    plans: list[Plan] = []
+    monkeypatch.setattr(orders, "_one_order", lambda turned, order, ready, *_, watch: plans.append(ready))
+    subject, unit = made_up((2, 3, 2), 60, 2), ProtectedUnit(UNKNOWN, 1, 2)
+    one = numerical(Wanted(1.0, 1e-6, unit, None, Spread.STACKED, "intopt"), subject, 1.0).for_orders()
+    orders.compare_orders(subject.table, some_orders(3), one, 1, 1)
+    assert len(plans) == 6 and len({plan.guarantee.rho for plan in plans}) > 1
+    assert all(0.9995 < plan.guarantee.epsilon <= 1.0 for plan in plans)

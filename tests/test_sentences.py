@@ -11,12 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pages.views.budget.words import caption as budget_caption
 from pages.views.consistency.words import answer as consistency_answer
 from pages.views.lab.settings import PRESETS
+from pages.views.lab.words import sought
 from pages.views.multiplicative.meaning import _answer
 from pages.views.topdown.words import counts
 from treedp_core.errors.compare import Compared
 from treedp_core.experiment import Experiment, prepare
+from treedp_core.privacy.origin import CHOOSE
+from treedp_core.studies.budget import Question
 from treedp_core.tree import Tree
 
 N = "([\\d.e\u202f]+)"
@@ -76,3 +80,13 @@ def test_an_error_that_hardly_falls_is_not_said_to_fall() -> None:
     assert "hardly lowers the expected RMSE of 2.83" in same
     less = consistency_answer(the, [expected(2.8284), expected(2.31)])  # type: ignore[arg-type, list-item]
     assert "from 2.83 to 2.31" in less
+
+
+def test_a_parameter_read_off_the_true_counts_says_so() -> None:
+    """Where errors are in records, nothing is read off them: they are the same whatever the counts are."""
+    tree = Tree.from_branching_factors((2,))
+    for metric, reads in (("rmse", False), ("rmsre", True), ("alpha_rmse", True)):
+        one = Experiment(metric=metric, epsilon=1.0)
+        told = (sought(one), budget_caption(Question(one, 20, "none", 0.0), tree, []))
+        assert [CHOOSE in said for said in told] == [reads, reads]
+        assert ("NOT PRIVATE" in told[0]) == reads

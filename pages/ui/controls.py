@@ -26,10 +26,10 @@ POST_HELP: Final = "Costs no privacy budget. “Advanced” in the sidebar shows
 SHARES_HELP: Final = "One share for each level from the root down, summing to at most 1; 0 leaves a level unmeasured."
 
 
-def accounted(key: str, usual: Accounting = USUAL) -> Setting[str]:
-    """Return a setting that says how discrete Gaussian noise becomes ε, until something else is chosen as `usual`."""
+def accounted(key: str) -> Setting[str]:
+    """Return a setting that says how discrete Gaussian noise becomes ε."""
     return choice(
-        key, usual.value, {one.value: one for one in Accounting}, label="Accounting",
+        key, USUAL.value, {one.value: one for one in Accounting}, label="Accounting",
         help="How the noise becomes ε. The zCDP formula holds for all noise of one ρ; numerical accounting composes "
         "the losses of this noise, rounded up, and so keeps the same promise with less of it.",
     )  # fmt: skip

@@ -41,7 +41,7 @@ from treedp_core.privacy import (
     rho_to_epsilon,
     rho_to_epsilon_gaussian,
 )
-from treedp_core.privacy.accounting import Accounting, epsilon_of_levels
+from treedp_core.privacy.accounting import USUAL, Accounting, epsilon_of_levels
 from treedp_core.privacy.ledger import Ledger
 from treedp_core.privacy.origin import Origin, without_counts
 from treedp_core.privacy.rounding import quotient_above
@@ -274,7 +274,7 @@ def _of_split(made: Split, tree: Tree) -> Planned:
     public = ledger.unit.total_is_public
     budget = Budget(ledger.currency, ((math.inf,) if public else ()) + tuple(ledger.amounts)[int(public) :])
     ready = _of_tree(mechanism.plan(tree, budget, ledger.unit), ledger.unit, made.mechanism, budget, made.delta)
-    return replace(ready, total=ledger.total, tuned=ledger.prior, steps=made.postprocess)
+    return replace(ready, total=ledger.total, tuned=ledger.prior, steps=made.postprocess, accounting=USUAL)
 
 
 def _of_top_down(made: TopDownPlan, data: Data, tuned: Origin | None, steps: tuple[str, ...]) -> Planned:

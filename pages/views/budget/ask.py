@@ -83,7 +83,7 @@ def question() -> Question:
         postprocess=("least_squares",) if s.LEAST_SQUARES.value else (),
         metric=s.METRIC.value,
         alpha=0.1,
-        accounting=(Accounting.FORMULA if MECHANISMS[s.MECHANISM.value].two_accountings else USUAL).value,
+        accounting=(Accounting.FORMULA if noisy and MECHANISMS[s.MECHANISM.value].two_accountings else USUAL).value,
         delta=slack() if MECHANISMS[s.MECHANISM.value].needs_delta else 0.0,
         seed=SEED.value if noisy else 0,
     )

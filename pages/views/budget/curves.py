@@ -142,7 +142,8 @@ def _figure(
 def _caption_of_own(question: Question, tree: Tree) -> str:
     cost = " What it cost is part of each ε." if question.pays else ""
     return (
-        f"{NOT_PRIVATE}: expected errors on the true counts (closed form, {MECHANISMS[question.law].label}). Greedy: "
+        f"{NOT_PRIVATE}: expected errors on the true counts (closed form, {MECHANISMS[question.law].label}"
+        f"{words.accounted(question)}). Greedy: "
         f"{plural(question.phases, 'slice')}, one split for all {plural(tree.n_levels, 'level')}, tuned on "
         f"{_TUNED_ON[question.prior]}.{cost} Dashed: before least squares."
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from pages.ui import tuned
 from pages.ui.sides import simulated
+from pages.views.budget import ask
 from pages.views.budget.settings import CUSTOM, LEAST_SQUARES, MECHANISM, SHARES, VIEW
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.notebook.paired import AnySide
@@ -12,15 +12,14 @@ from treedp_core.privacy import Accounting
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.series import Series
 
-FORMULA: Final = Accounting.FORMULA.value
-"""What the ledgers of this page charge by."""
-
 
 def sides(data: Dataset) -> list[AnySide]:
     """Return the split of one's own, which is uniform until it has shares; other views draw nothing."""
     if VIEW.value != CUSTOM:
         return []
-    one = Series(MECHANISM.value, "least_squares" if LEAST_SQUARES.value else "none")
+    one, origin = Series(MECHANISM.value, "least_squares" if LEAST_SQUARES.value else "none"), tuned.of("bud")
+    paid = origin is not None and origin.spent > 0
+    accounting = Accounting.FORMULA.value if paid else ask.question().experiment.accounting
     if not SHARES.value.strip():
-        return simulated(data, [one], "uniform", (), FORMULA)
-    return simulated(data, [one], CUSTOM, shares_from_text(SHARES.value), FORMULA)
+        return simulated(data, [one], "uniform", (), accounting)
+    return simulated(data, [one], CUSTOM, shares_from_text(SHARES.value), accounting)

@@ -125,7 +125,7 @@ def verdict(one: Compared) -> None:
     found = None if best is None else best.found
     for line in (
         words.verdict(one.rows),
-        words.optimum_line(found) if isinstance(found, Optimum) else "",
+        words.optimum_line(found, one.question) if isinstance(found, Optimum) else "",
         words.prior_line(None if one.prior is None else one.prior.value, one.question),
     ):
         if line:
@@ -140,14 +140,15 @@ def _steps(one: Compared, names: Sequence[str]) -> None:
         return
     steps = row.found
     told = ", ".join(f"{lit(names[level], 24)} {n}" for level, n in steps.slices_by_level if n)
-    left = left_after(row.ledger.total, row.origin, row.ledger.currency)
+    left = left_after(one.question.total, row.origin, row.ledger.currency)
+    scaled = " In the end all are scaled to what this noise may spend." if one.question.within else ""
     again = given(steps, greedy, one.tuned, left, one.question.phases).named("found")
     frame.figure(
         marked(call(steps_of, again, names, one.question.symbol), one),
         key="bud_steps",
         alt="What each level has after each greedy slice; move the slider below to go through the slices.",
         caption=f"Slices: {told}. Each goes where it lowers the tree's {one.question.metric} on the prior most; "
-        "ties to the level nearest the root (Dawson et al., Algorithm 3).",
+        f"ties to the level nearest the root (Dawson et al., Algorithm 3).{scaled}",
         how="Drag the slider to go through them.",
         ran=call(step_table, again, one.label).saying(one.label),
     )  # fmt: skip

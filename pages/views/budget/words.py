@@ -11,8 +11,8 @@ from pages.ui.text import plain
 from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.privacy import Currency, NeighbouringRelation
-from treedp_core.privacy.origin import PriorKind
+from treedp_core.privacy import Accounting, Currency, NeighbouringRelation
+from treedp_core.privacy.origin import CHOOSE, PriorKind
 from treedp_core.studies.budget import (
     Answer,
     Ask,
@@ -135,14 +135,15 @@ def per_node_line(row: Result, error: float, question: Question) -> str:
     )
 
 
-def optimum_line(best: Optimum) -> str:
+def optimum_line(best: Optimum, question: Question) -> str:
     """Return what is known of the tuned split: a proof that it is best, or an honest word that there is none."""
     start = f"The tuned split was found from “{best.found_from.replace('_', ' ')}”"
     if best.gap is None:
         return f"{start}: the best of many local searches, not certified (with this noise the problem is not convex)."
+    every = "no split of the same ρ" if question.within else "no split"
     if best.certified:
-        return f"{start}. Certified by convexity: no split has an error on the prior smaller by more than 0.01 %."
-    return f"{start}. By convexity no split has an error on the prior smaller by more than {percent(best.gap)}."
+        return f"{start}. Certified by convexity: {every} has an error on the prior smaller by more than 0.01 %."
+    return f"{start}. By convexity {every} has an error on the prior smaller by more than {percent(best.gap)}."
 
 
 def prior_line(prior: Prior | None, question: Question) -> str:
@@ -161,13 +162,20 @@ def prior_line(prior: Prior | None, question: Question) -> str:
     return prior.label
 
 
+def accounted(question: Question, paid: float = 0.0) -> str:
+    """Return how noise with two ways of accounting becomes ε, after a blank; nothing where there is one way."""
+    if not MECHANISMS[question.law].two_accountings:
+        return ""
+    return f" {(Accounting.NUMERICAL if question.within and not paid else Accounting.FORMULA).told}"
+
+
 def ledger_line(row: Result, question: Question) -> str:
     """Return the ledger sentence of a split, and for ρ the promise it stands for."""
     told = row.ledger.sentence()
     if question.currency is Currency.RHO:
         told += (
             f" ρ = {budget_text(row.ledger.total)} is (ε = {setting_text(question.experiment.epsilon)}, "
-            f"δ = {setting_text(question.experiment.delta)})-differential privacy."
+            f"δ = {setting_text(question.experiment.delta)})-differential privacy{accounted(question, row.spent)}."
         )
     elif float(row.ledger.charged) < row.ledger.total * (1 - 1e-9):
         told += " The rest is not spent."
@@ -199,6 +207,7 @@ def caption(question: Question, tree: Tree, results: Sequence[Result]) -> str:
         source = f"Dawson et al., Definition 7, τ = {short(question.experiment.threshold)}"
     published = [row.label for row in results if row.name in PUBLISHED_SPLITS]
     rho = question.currency is Currency.EPSILON
+    chosen = f" {CHOOSE}" if METRICS[question.experiment.metric].reads_counts else ""
     note = (
         f" {', '.join(published)}: published shares of ρ"
         + (", used here as shares of ε" if rho else "")
@@ -211,9 +220,9 @@ def caption(question: Question, tree: Tree, results: Sequence[Result]) -> str:
     return (
         f"NOT PRIVATE: expected errors on the true counts (closed form: {source}; "
         f"{'after least squares, Algorithm 2' if question.least_squares else 'before post-processing'}). All "
-        f"strategies cost the same total of ε = {setting_text(question.experiment.epsilon)}; "
+        f"strategies cost the same total of ε = {setting_text(question.experiment.epsilon)}{accounted(question)}; "
         f"{plural(tree.n_leaves, 'leaf', 'leaves')}, {plural(tree.n_levels, 'level')}. ∞: a count is not "
-        f"determined.{note}"
+        f"determined.{note}{chosen}"
     )
 
 
@@ -242,17 +251,20 @@ def smallest(of: Question, prior: Prior | None, targets: Sequence[Target], found
     sure = f", {'each ' if len(single) > 1 else ''}with probability {short(single[0].confidence)}" if single else ""
     parts = [_part(of, amount, found.found.total, names[level]) for level, amount in enumerate(found.found.amounts)]
     parts += [f"{privacy_text(of.epsilon_of_prior)} for the prior"] if paid else []
-    total = privacy_text(of.epsilon(found.found.total + paid))
-    equal = f"an equal split needs {_needs(of, found.equal + paid)}"
+    here, equally, unread = found.composed
+    total = privacy_text(of.epsilon(found.found.total + paid, here))
+    equal = f"an equal split needs {_needs(of, found.equal + paid, equally)}"
     if paid:
         saves = found.unread > found.found.total + paid
         costs = "" if saves else ": here the prior costs more than it saves"
-        equal += f", the prior included, and {_needs(of, found.unread)} without one, for counts of any size{costs}"
+        equal += (
+            f", the prior included, and {_needs(of, found.unread, unread)} without one, for counts of any size{costs}"
+        )
     return f"{upper_first(wanted)}{sure}: **ε = {total}**, of which {' and '.join(filter(None, parts))}; {equal}."
 
 
-def _needs(of: Question, amount: float) -> str:
-    return privacy_text(of.epsilon(amount)) if math.isfinite(amount) else "more than is offered here"
+def _needs(of: Question, amount: float, composed: float) -> str:
+    return privacy_text(of.epsilon(amount, composed)) if math.isfinite(amount) else "more than is offered here"
 
 
 def _part(of: Question, amount: float, total: float, name: str) -> str:
@@ -299,6 +311,7 @@ def answered(found: Inverse, question: Question, targets: Sequence[Target]) -> s
         + (", after least squares. " if question.least_squares else ", before least squares. ")
         + ("" if found.exact else "Probabilities after least squares are partly simulated. ")
         + _certainty(found, question)
+        + (f" ε{accounted(question)}." if accounted(question) else "")
         + f" Counts below τ = {short(targets[0].at_least)} are judged as τ. "
         + (_AS_IT_CAME_OUT if question.pays else "")
         + "What the table has of the true counts is NOT PRIVATE."
@@ -307,7 +320,8 @@ def answered(found: Inverse, question: Question, targets: Sequence[Target]) -> s
 
 def _certainty(found: Inverse, question: Question) -> str:
     if found.lower_bound is not None:
-        return "Proved optimal but for rounding." if found.is_proved else "The best of several searches."
+        at = " in ρ" if question.within else ""
+        return f"Proved optimal{at} but for rounding." if found.is_proved else "The best of several searches."
     normal = MECHANISMS[question.law].law.normal
     why = "for a probability averaged over counts" if normal else "with this noise"
     return f"The best of several searches, not certified: {why} the problem is not convex, so no lower bound is proved."

@@ -42,6 +42,7 @@ def section(what: Subject, mine: Drawn | None) -> None:
 
 def _shown(what: Subject, of: str, result: Result[Marginals], found: Marginals) -> None:
     again = given(found, compare_marginals, asked.again(what), *result.made_for, of=of).named("found")
+    by_formula = ", its cost by the zCDP formula" if result.made_for[0].within else ""
     prose(words.marginals(found))
     frame.figure(
         call(marginals_of, again),
@@ -49,8 +50,8 @@ def _shown(what: Subject, of: str, result: Result[Marginals], found: Marginals) 
         alt=f"Error of {whole(len(found.names))} marginals in {whole(len(found.ways))} ways.",
         caption="NOT PRIVATE (depends on the true counts). Root mean squared error of a cell. With bars, 95 % "
         f"intervals: simulation. {result.about}. Without: formula of whole-number noise, counts not projected. "
-        "All ways cost the same ρ. MWEM (Hardt, Ligett and McSherry, 2012) where the total is public: at most "
-        f"{ROUNDS} cells, chosen by the exponential mechanism.",
+        "All ways make the same promise. MWEM (Hardt, Ligett and McSherry, 2012) where the total is public: at most "
+        f"{ROUNDS} cells, chosen by the exponential mechanism{by_formula}.",
         ran=call(marginal_table, again),
     )  # fmt: skip
     frame.plain_table(

@@ -15,6 +15,7 @@ from pages.views.topdown import settings as s
 from pages.views.topdown.repeated import repeated, show_asked
 from treedp_core.figures.of_topdown import orders_of
 from treedp_core.notebook.code import call, given
+from treedp_core.privacy.origin import CHOOSE
 from treedp_core.studies.topdown import (
     Drawn,
     OrderResult,
@@ -42,7 +43,7 @@ def section(what: Subject, mine: Drawn | None) -> None:
     n_orders = len(some_orders(len(what.columns)))
     prose(
         f"Which attribute first? The first column's counts bear one level's noise and projection, the last one's all "
-        f"of them. {n_orders} orders are simulated at the same ρ, with equal shares."
+        f"of them. {n_orders} orders are simulated at the same promise, with equal shares."
     )
     found = repeated(SLOT, what, Wanted.for_orders, orders_of_subject, n_orders)
     show_asked(in_a_row(), SLOT, found, "orders")
@@ -67,8 +68,7 @@ def _orders_shown(what: Subject, result: Result[list[OrderResult]], found: list[
         key="td_orders_dots",
         alt=f"{title} by order of the columns; smallest with {ways.names[best]}.",
         caption=f"NOT PRIVATE (depends on the true counts). Mean over the runs, bars: 95 % intervals; filled: "
-        f"the present order. {RULES[wanted.rule].label}. {result.about}. To choose the order by the true counts "
-        "would itself reveal something: choose it on public or made-up data. Simulation.",
+        f"the present order. {RULES[wanted.rule].label}. {result.about}. {CHOOSE} Simulation.",
         ran=call(tables.order_table, again, what.columns, measure),
     )  # fmt: skip
     frame.plain_table(

@@ -10,7 +10,7 @@ from pages.ui import frame
 from pages.ui.cards import cards
 from pages.ui.result import at_once, show_state
 from pages.ui.settings import KNOWN_LEVELS, RELATION
-from pages.ui.text import prose
+from pages.ui.text import plain, prose
 from pages.views.topdown import asked
 from pages.views.topdown import settings as s
 from treedp_core.checks import InputError
@@ -36,6 +36,11 @@ def accounting(what: Subject, mine: Drawn | None) -> None:
     except InputError:  # said below the figure
         return
     _cards(found)
+    if wanted.within:
+        prose(
+            "ρ is what numerical accounting allows this release's own noise, so that all three say more than it loses: "
+            f"{plain(ready.guarantee.sentence())}"
+        )
     _conversions(found.rho, found.delta)
     _relations(what, wanted, ready)
 

@@ -14,7 +14,7 @@ from pages.ui.unused import PLAIN, Reasons
 from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.allocation.shares import shares_from_text
-from treedp_core.privacy import Accounting, Spread
+from treedp_core.privacy import Spread
 from treedp_core.studies.topdown import marginals, orders, projections, rho_of
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.tree.text import branching_factors_from_text
@@ -90,7 +90,7 @@ RULE: Final = choice(
     help="IntOpt is the paper's. Water filling is closest in every distance at once, and after least squares errs "
     "least. Pruned fills hardly any empty place, on any number of leaves. All keep the promise: free.",
 )  # fmt: skip
-ACCOUNTING: Final = accounted("td_accounting", Accounting.FORMULA)
+ACCOUNTING: Final = accounted("td_accounting")
 CONFIDENCE: Final = number(
     "td_confidence", 0.95, partial(checks.number, "confidence", low=0.01, high=0.999999, code="CONFIDENCE_RANGE"),
     grid=CONFIDENCE_GRID, code="CONFIDENCE", label="Bounds hold with", width=190,

@@ -131,7 +131,7 @@ def strip_of(what: Subject, wanted: Wanted | None, seed: int | None = None) -> s
     told: dict[str, Any] = {}
     if wanted is not None:
         told = {"epsilon": EPSILON.value} if _is_sidebars(wanted) else {"rho": wanted.rho}
-        told |= {"relation": wanted.unit.relation, "delta": wanted.delta, "seed": seed}
+        told |= {"relation": wanted.unit.relation, "delta": wanted.delta, "seed": seed, "numerical": wanted.within > 0}
     return strip(lit(what.name, 40), order, f"{whole(what.n_leaves)} leaves", **told)
 
 

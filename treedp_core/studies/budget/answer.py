@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Final
 
 import numpy as np
 
@@ -20,6 +22,9 @@ from treedp_core.studies.budget.reached import equal_needs, error_of
 from treedp_core.studies.budget.targets import Target
 from treedp_core.watch import Watch
 from treedp_core.words import float_above, privacy_text
+
+A_HAIR_MORE: Final = 1.0001
+"""More than a total by numerical accounting is rounded down by."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +44,8 @@ class Answer:
         that errors are relative to. It costs no prior; inf where none meets the targets.
     reached, reached_equally : tuple of float
         The error at each target, in its own unit: of the answer, and of an equal split of the same total.
+    composed : (float, float, float)
+        What the noise of the answer, of `equal` and of `unread` promises, see `Problem.composed`.
     """
 
     found: Inverse
@@ -47,6 +54,7 @@ class Answer:
     unread: float
     reached: tuple[float, ...]
     reached_equally: tuple[float, ...]
+    composed: tuple[float, float, float] = (math.inf,) * 3
 
     @property
     def seen(self) -> Confirmation | None:
@@ -78,9 +86,12 @@ def answer(tuned: Problem, targets: Sequence[Target], watch: Watch | None = None
     seen = confirm_all(problem, found.amounts, targets)
     needed = equal_needs(problem, targets)
     unread = equal_needs(replace(problem, counts=np.zeros(problem.tree.n_nodes)), targets)
-    same = problem.scaled((problem.paid > 0).astype(np.float64), found.total)
+    even = (problem.paid > 0).astype(np.float64)
+    same = problem.scaled(even, found.total)
     errors, equally = ([error_of(problem, split, one) for one in targets] for split in (found.amounts, same))
-    return Answer(found, seen, needed, unread, tuple(errors), tuple(equally))
+    first, second = (problem.composed(problem.scaled(even, one)) if one < math.inf else one for one in (needed, unread))
+    composed = (problem.composed(found.amounts), first, second)
+    return Answer(found, seen, needed, unread, tuple(errors), tuple(equally), composed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +124,20 @@ def price(question: Question, truth: Problem, found: Inverse, prior: Origin | No
     spent = tuple(np.where(truth.paid > 0, found.amounts, 0.0).tolist())
     exact = truth.unit.exact_charge(spent) + Fraction(paid)
     total = float_above(Fraction(found.total) + Fraction(paid))
-    epsilon = question.epsilon(total)
-    to_set, shares = float(privacy_text(epsilon)), ""
-    if checks.EPSILON_LOW <= to_set <= checks.EPSILON_HIGH and found.total:
-        shares = handed_over(spent, found.total, max(question.amount(to_set), total), paid)
+    epsilon = question.epsilon(total, math.inf if paid else truth.composed(found.amounts))
+    to_set, shares, offered = float(privacy_text(epsilon)), "", checks.EPSILON_HIGH
+    if checks.EPSILON_LOW <= to_set <= offered and found.total:
+        allowed = _allowed(question, truth, found, to_set, paid)
+        if allowed < total and (larger := float(privacy_text(to_set * A_HAIR_MORE))) <= offered:
+            to_set, allowed = larger, _allowed(question, truth, found, larger, paid)
+        shares = handed_over(spent, found.total, max(allowed, total), paid)
     ledger = Ledger(truth.unit, question.currency, float_above(exact), prior, spent)
     return Price(total, epsilon, ledger, to_set, shares)
+
+
+def _allowed(question: Question, truth: Problem, found: Inverse, epsilon: float, paid: float) -> float:
+    """The total at an ε whose split an answer is, as pages that take it over find it: rounded down."""
+    total = question.amount(epsilon)
+    if question.within is None or paid:
+        return total
+    return truth.held_to((epsilon, question.experiment.delta)).kept(found.amounts, total)[1]

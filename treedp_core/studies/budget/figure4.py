@@ -226,14 +226,15 @@ def curves_of(
     for row, (_, name, squares) in watch.over(list(enumerate(drawn)), 100):
         truth = _judged(question, data, data.counts, squares).watched(watch)
         for column, one in enumerate(asked):
+            judged = truth.held_to(one.within)
             if not STRATEGIES[name].needs_prior:
-                found = compare(truth, truth, one.total, (name,))
+                found = compare(judged, judged, one.total, (name,))
             else:
                 known = None if free else looked[column]
                 if known is None and not free:
                     continue
                 tuned = _judged(question, data, None if known is None else known.counts, squares)
-                found = compare(tuned, truth, one.total, (name,), question.phases, known, watch=watch)
+                found = compare(tuned, judged, one.total, (name,), question.phases, known, watch=watch)
             errors[row, column] = found[0].errors.tree
     return Curves(np.asarray(totals, dtype=np.float64), tuple(label for label, _, _ in drawn), errors)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -19,13 +20,14 @@ from treedp_core.mechanisms.calibration import LAWS, LevelLaw, level_law
 from treedp_core.noise import Law
 from treedp_core.postprocess import least_squares
 from treedp_core.privacy import RHO_HIGH, Budget, Currency, ProtectedUnit, budget_from_shares
+from treedp_core.privacy.accounting import epsilon_of_levels, largest_total
 from treedp_core.registry import lookup
 from treedp_core.studies.budget.class_variance import gradient, sweeps
 from treedp_core.studies.budget.precision import LevelPrecision, level_precision
 from treedp_core.studies.budget.quotient import Quotient, quotient
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.watch import Watch
-from treedp_core.words import whole
+from treedp_core.words import float_below, whole
 
 CRUMB: Final = 1e-6
 """Part of the total below which what a level is charged is given back: searches leave crumbs."""
@@ -52,6 +54,9 @@ class Problem:
         Levels above it are neither measured nor judged: a forest of the subtrees that begin there.
     watch : Watch
         Asked before each evaluation; see `watched`.
+    within : (float, float), optional
+        The (epsilon, delta) that a split's own noise is held to by numerical accounting, see `kept`; without it what
+        may be spent is a total.
 
     Raises
     ------
@@ -78,6 +83,7 @@ class Problem:
     least_squares: bool = True
     first_level: int = 0
     watch: Watch = field(default_factory=Watch, repr=False)
+    within: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         checks.one_of("law", self.law, LAWS)
@@ -171,6 +177,34 @@ class Problem:
     def budget(self, shares: FloatArray, total: float) -> Budget:
         """Return the budget in proportion to shares (n_levels,) whose exact charge is at most `total`."""
         return budget_from_shares(np.where(self.paid > 0, shares, 0.0), total, self.currency, self.unit)
+
+    def kept(self, amounts: FloatArray, total: float) -> tuple[FloatArray, float]:
+        """Return a split (n_levels,) and its total as large as `within` allows its noise; as they are without it.
+
+        What the split leaves of the total it still leaves of the other one. Splits of one promise differ in their
+        totals by some parts in ten thousand, so that they are sought at one total and scaled once.
+
+        >>> from treedp_core.privacy import NeighbouringRelation
+        >>> unit, tree = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE), Tree.from_branching_factors((2,))
+        >>> one = Problem(tree, np.ones(3), "discrete_gaussian", unit, within=(1.0, 1e-6))
+        >>> [round(float(x), 3) for x in one.kept(np.array([0.01, 0.01]), 0.025)[0]]  # of 0.028, where 0.8 are spent
+        [0.011, 0.011]
+        """
+        charge = self.charge(amounts)
+        if self.within is None or not charge:
+            return amounts, total
+
+        def spent(amount: float) -> FloatArray:
+            return np.where(self.paid > 0, self.budget(amounts, amount).per_level, 0.0)
+
+        found = largest_total(lambda rho: self.laws(spent(rho)), self.unit, *self.within)
+        return spent(float_below(Fraction(found) * charge / Fraction(total))), found
+
+    def composed(self, amounts: FloatArray) -> float:
+        """Return the epsilon of a split's own noise (n_levels,) by numerical accounting, rounded up; inf without it."""
+        if self.within is None or not self.charge(amounts):
+            return math.inf
+        return epsilon_of_levels(self.laws(amounts), self.unit, self.within[1])
 
     # ---- what it is worth
 
@@ -271,6 +305,12 @@ class Problem:
         """
         other = copy(self)
         object.__setattr__(other, "watch", watch)
+        return other
+
+    def held_to(self, within: tuple[float, float] | None) -> Problem:
+        """Return the same problem, with what it has computed so far, under another promise."""
+        other = copy(self)
+        object.__setattr__(other, "within", within)
         return other
 
     def with_law(self, law: str) -> Problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -102,24 +103,37 @@ class Question:
         """Return what an ε is in the mechanism's currency; refused where it needs a δ and there is none."""
         return total_of(replace(self.experiment, epsilon=epsilon))
 
-    def epsilon(self, amount: float) -> float:
-        """Return the ε that an amount of the mechanism's currency promises."""
+    def epsilon(self, amount: float, composed: float = math.inf) -> float:
+        """Return the ε that an amount of the mechanism's currency promises, or its noise does where that is less."""
         if self.currency is Currency.EPSILON or amount == 0:
             return amount
         convert = rho_to_epsilon_gaussian if MECHANISMS[self.law].continuous_gaussian else rho_to_epsilon
-        return convert(amount, self.experiment.delta)
+        return min(convert(amount, self.experiment.delta), composed)
 
     @property
     def total(self) -> float:
-        """The whole budget, in the mechanism's currency."""
+        """The whole budget, in the mechanism's currency; in ρ what the formula allows, see `within`."""
         return total_of(self.experiment)
+
+    @property
+    def within(self) -> tuple[float, float] | None:
+        """The (ε, δ) that each split's own noise is held to by numerical accounting; None where its cost is.
+
+        Of a prior that was paid for only the cost is known wherever a split is taken to, so that all splits beside it
+        are accounted for by the formula as well.
+        """
+        one = self.experiment
+        numerical = MECHANISMS[self.law].is_composed(one.accounting) and not self.pays
+        return (one.epsilon, one.delta) if numerical else None
 
 
 def problem_on(question: Question, data: Dataset, counts: AnyArray | None = None) -> Problem:
     """Return what a split is judged by, on counts of one's choice (n_nodes,); without any, every count is 0."""
     one, tree = question.experiment, data.tree
     known = np.zeros(tree.n_nodes) if counts is None else counts
-    return Problem(tree, known, question.law, one.unit, one.metric, one.tolerance, question.least_squares)
+    return Problem(
+        tree, known, question.law, one.unit, one.metric, one.tolerance, question.least_squares, within=question.within
+    )
 
 
 def prior_of(question: Question, data: Dataset, earlier: Prior | None = None) -> Prior:

@@ -177,7 +177,7 @@ def compare(
     truth : Problem
         The same with the true counts.
     total : float
-        Epsilon or rho, the prior's cost included.
+        Epsilon or rho, the prior's cost included; splits of it are scaled where `truth.within` says what they promise.
     names : sequence of str, optional
         Names in `STRATEGIES`; by default all.
     phases : int
@@ -203,7 +203,7 @@ def compare(
         left = left_after(total, paid_for, prior.currency)
         found = one.find(prior, left, phases)
         amounts = np.array(prior.budget(found.amounts, left).per_level)
-        label = _label(one, found, paid_for, prior.reads_counts)
+        label = _label(one, found, paid_for, prior)
         results.append(_judged(truth, total, name, label, amounts, paid_for, found=found))
     return results
 
@@ -287,17 +287,22 @@ def _judged(
     *,
     found: Plain | GreedySplit | Optimum | None = None,
 ) -> Result:
-    """A split (n_levels,) with its ledger and its errors on the true counts."""
+    """A split (n_levels,) with its ledger and its errors on the true counts.
+
+    Of what it was tuned on only the cost is known where that was paid for: then the formula accounts for both.
+    """
     spent = np.where(truth.paid > 0, amounts, 0.0)
+    if origin is None or not origin.spent:
+        spent, total = truth.kept(spent, total)
     ledger = Ledger(truth.unit, truth.currency, total, origin, tuple(spent.tolist()))
     return Result(name, label, ledger, truth.summary(spent), found or Plain(spent))
 
 
-def _label(one: Strategy, found: Plain | GreedySplit | Optimum, origin: Origin | None, reads_counts: bool) -> str:
-    """What a split is called: an optimum only where no split is better on the counts shown."""
-    if not isinstance(found, Optimum) or (origin is None and reads_counts):
+def _label(one: Strategy, found: Plain | GreedySplit | Optimum, origin: Origin | None, prior: Problem) -> str:
+    """What a split is called: an optimum only where no split is better on the counts shown, at one total in all."""
+    if not isinstance(found, Optimum) or (origin is None and prior.reads_counts):
         return one.label
     if origin is not None and origin.spent:
         return f"{one.label}, after paying for its prior"
     on_these = origin is None or not origin.is_private
-    return "Optimum" if found.certified and on_these else one.label
+    return "Optimum" if found.certified and on_these and prior.within is None else one.label

@@ -58,10 +58,10 @@ def composed_epsilon(truth: Problem, result: Result, delta: float) -> float | No
     """Return the epsilon of a split's noise by numerical accounting, rounded up: at most what its rho stands for.
 
     None where there is no other than its formula's: for pure budgets, normal noise, and what was tuned on a release
-    that was paid for, whose noise is not known here.
+    that was paid for, whose noise is not known here; and where the split is accounted for so in any case.
     """
     laws = truth.laws(result.amounts)
-    if truth.currency is Currency.EPSILON or result.spent or not composes(laws) or not any(laws):
+    if truth.within or truth.currency is Currency.EPSILON or result.spent or not composes(laws) or not any(laws):
         return None
     return min(rho_to_epsilon(result.charged, delta), epsilon_of_levels(laws, truth.unit, delta))
 

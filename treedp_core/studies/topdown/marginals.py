@@ -1,4 +1,4 @@
-"""Marginals of a table of columns: how far off a top-down release has them, beside other ways to spend the same rho.
+"""Marginals of a table of columns: how far off a top-down release has them, beside other ways to keep its promise.
 
 A marginal counts the records by some of the columns. Those by the first columns are the hierarchical queries that
 InfTDA is made for; any other is a sum over the cells of the first level that has all of its columns. The ways beside it
@@ -22,12 +22,13 @@ from treedp_core.errors.ways import mean_and_error
 from treedp_core.mechanisms.calibration import level_law
 from treedp_core.noise import Law
 from treedp_core.privacy import Currency, ProtectedUnit, budget_from_shares
+from treedp_core.privacy.accounting import largest_total
 from treedp_core.studies.topdown.mwem import mwem
 from treedp_core.studies.topdown.plan import Plan, noise_on_tree
 from treedp_core.studies.topdown.sparse import refuse_no_records
 from treedp_core.studies.topdown.stated import WAYS
 from treedp_core.studies.topdown.subject import Subject
-from treedp_core.studies.topdown.wanted import RULES, Wanted
+from treedp_core.studies.topdown.wanted import RULES, Wanted, rho_of
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.watch import Watch, generator
 from treedp_core.words import plus_minus, short
@@ -171,7 +172,18 @@ def table_law(unit: ProtectedUnit, rho: float, n_tables: int) -> Law:
 
 
 def _law(wanted: Wanted, n_tables: int) -> Law:
-    return table_law(wanted.unit, wanted.rho, n_tables)
+    """The noise of so many tables at the promise of a release, accounted for as the release is."""
+    rho, who = wanted.rho, ProtectedUnit(wanted.unit.relation, wanted.unit.contributions)
+    if wanted.within:
+        rho = largest_total(
+            lambda rho: (None, *[table_law(who, rho, n_tables)] * n_tables), who, wanted.within, wanted.delta
+        )
+    return table_law(who, rho, n_tables)
+
+
+def rho_of_weights(wanted: Wanted) -> float:
+    """Return what multiplicative weights spend: no accounting but the formula covers the exponential mechanism."""
+    return rho_of("", wanted.within, wanted.delta) if wanted.within else wanted.rho
 
 
 def _simulated(
@@ -189,7 +201,7 @@ def _simulated(
         rng = generator("marginals of TopDown", seed, trial)
         ways = {RULES[wanted.rule].label: function(noise.draw(rng) + counts)[..., tree.leaves].reshape(sizes)}
         if wanted.unit.total_is_public:
-            ways[WEIGHTS] = mwem(truth, marginals, wanted.rho, wanted.unit.contributions, rng)
+            ways[WEIGHTS] = mwem(truth, marginals, rho_of_weights(wanted), wanted.unit.contributions, rng)
         for way, table in ways.items():
             squares.setdefault(way, []).append([_square(table - truth, one) for one in marginals])
         watch.step(1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice, permutations
 from typing import Final
 
@@ -20,7 +21,7 @@ from treedp_core.studies.topdown.compare import compare
 from treedp_core.studies.topdown.plan import Plan, known_levels, plan
 from treedp_core.studies.topdown.sparse import release
 from treedp_core.studies.topdown.subject import Subject
-from treedp_core.studies.topdown.wanted import RULES, Wanted
+from treedp_core.studies.topdown.wanted import RULES, Wanted, largest_rho
 from treedp_core.tree import FloatArray
 from treedp_core.tree.leaf_table import LeafTable, reordered
 from treedp_core.watch import Watch, generator
@@ -79,14 +80,15 @@ def compare_orders(
     known_columns: Collection[int] | None = None,
     watch: Watch | None = None,
 ) -> list[OrderResult]:
-    """Return the errors of a table's release under each order of its columns, with equal shares of rho.
+    """Return the errors of a table's release under each order of its columns, with equal shares of the same promise.
 
     Parameters
     ----------
     table : LeafTable
     orders : iterable of permutations of the columns
     wanted : Wanted
-        Its shares are not used; a rule that needs a tree, or is pruned, gives way to IntOpt.
+        Its shares are not used; a rule that needs a tree, or is pruned, gives way to IntOpt. Where its rho was found by
+        numerical accounting, that of each order is.
     trials, seed : int
         Every order and trial draws its own noise.
     known_columns : collection of int, optional
@@ -114,11 +116,12 @@ def compare_orders(
     known = range(wanted.unit.known_levels - 1) if known_columns is None else known_columns
     for column in () if known_columns is None else known_columns:
         checks.integer("known column", column, low=0, high=width - 1)
-    found = []
+    found, numerical = [], wanted.within > 0
     for i, order in enumerate([_checked(order, width) for order in orders]):
         turned = reordered(table, order)
         unit = replace(wanted.unit, known_levels=known_levels(order, known))
-        ready = plan(turned.sizes, wanted.rho, delta=wanted.delta, unit=unit, spread=wanted.spread)
+        planned = partial(plan, turned.sizes, delta=wanted.delta, unit=unit, spread=wanted.spread, numerical=numerical)
+        ready = planned(largest_rho(planned, wanted.within, wanted.delta) if numerical else wanted.rho)
         found.append(_one_order(turned, order, ready, trials, (checks.seed(seed), i), rule, watch=watch or Watch()))
     return found
 

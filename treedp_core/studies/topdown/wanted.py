@@ -122,7 +122,7 @@ class Wanted:
     def for_orders(self) -> Wanted:
         """Return the settings for any order of the columns: equal shares, and a rule that needs no tree."""
         rule = self.rule if RULES[self.rule].is_bounded else next(iter(RULES))
-        return replace(self, shares=None, allocation="uniform", rule=rule, within=0.0)
+        return replace(self, shares=None, allocation="uniform", rule=rule)
 
 
 def numerical(wanted: Wanted, subject: Subject, epsilon: float) -> Wanted:
@@ -134,12 +134,15 @@ def numerical(wanted: Wanted, subject: Subject, epsilon: float) -> Wanted:
     base = replace(wanted, rho=rho_of("", epsilon, wanted.delta), within=0.0)
     if wanted.spread is Spread.DISTINCT and wanted.unit.contributions > 1:
         return base
-    unit = base.plan(subject).unit
-    rho = largest_total(
-        lambda rho: replace(base, rho=rho).plan(subject).laws, unit, epsilon, wanted.delta,
-        spent_part("custom", base.shares),
-    )  # fmt: skip
+    part = spent_part("custom", base.shares)
+    rho = largest_rho(lambda rho: replace(base, rho=rho).plan(subject), epsilon, wanted.delta, part)
     return replace(base, rho=rho, within=epsilon)
+
+
+def largest_rho(planned: Callable[[float], Plan], epsilon: float, delta: float, part: Fraction = Fraction(1)) -> float:
+    """Return the largest rho whose plan keeps (epsilon, delta) by numerical accounting, were all of it spent."""
+    unit = planned(rho_of("", epsilon, delta)).unit
+    return largest_total(lambda rho: planned(rho).laws, unit, epsilon, delta, part)
 
 
 def allocations_for(subject: Subject) -> list[str]:

@@ -94,6 +94,7 @@ class Partition:
         length below to another within L. Both are attained by equal counts. m records move m times as much at most, one
         after the other.
 
+        >>> from treedp_core.privacy import NeighbouringRelation
         >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
         >>> Partition(8, unit, 1.0, 1.0).sensitivity()
         Fraction(3, 2)
@@ -123,6 +124,7 @@ class Partition:
         counts : (K,)
             True counts of the bins, whole and at least 0.
 
+        >>> from treedp_core.privacy import NeighbouringRelation
         >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
         >>> stage = Partition(8, unit, 1.0, 2.0)
         >>> stage.release(np.array([0, 0, 0, 0, 90, 0, 0, 0]), np.random.default_rng(1)).tolist()

@@ -111,6 +111,7 @@ def release_with_thresholds(
 
     >>> from functools import partial
     >>> from treedp_core.mechanisms.thresholds import tuned_plan
+    >>> from treedp_core.privacy import NeighbouringRelation
     >>> tree, unit = Tree.from_branching_factors((2,)), ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
     >>> counts, rng = np.array([10_000, 9_990, 10]), np.random.default_rng(1)
     >>> run = release_with_thresholds(tree, counts, partial(tuned_plan, 0.5), unit, 1.0, 1e-6, rng=rng)
@@ -191,6 +192,7 @@ def budget_for_one_record(unit: ProtectedUnit, epsilon: float, delta: float, n_l
     (k epsilon', delta' (e^(k epsilon') - 1) / (e^epsilon' - 1)) (Ghazi et al., Fact 2.2). For k = 2:
     epsilon' = epsilon / 2 and delta' = delta / (1 + e^(epsilon / 2)).
 
+    >>> from treedp_core.privacy import NeighbouringRelation
     >>> unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
     >>> [round(x, 9) for x in budget_for_one_record(unit, 2.0, 1e-3, 3)]
     [1.0, 0.000268941]

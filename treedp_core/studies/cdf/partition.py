@@ -231,6 +231,7 @@ def even_below(n_bins: int, unit: ProtectedUnit) -> float:
     All N records in one of K bins are the worst: the mean squared error of N/K in each is N^2 (K - 1) / K^2 then, that
     of Laplace noise on every bin 2 (s / epsilon)^2, where a unit moves the bins by s.
 
+    >>> from treedp_core.privacy import NeighbouringRelation
     >>> round(even_below(1024, ProtectedUnit(NeighbouringRelation.REPLACE_ONE)))
     91
     """

@@ -103,6 +103,33 @@ def test_the_answer_promises_what_the_steps_do(name: str) -> None:
     assert ("expected RMSE from" in told) == (name == "least_squares")
 
 
+@pytest.mark.parametrize(
+    ("shares", "steps", "starts", "rest"),
+    [
+        ("0, 0, 1, 0", "least_squares", "No count is measured", "nothing tells 8 of the 15 counts: give the lowest"),
+        ("0, 0, 1, 0", "none", "No count is measured", "nothing tells 10 of the 15 counts: give the lowest"),
+        ("0, 0, 0, 1", "least_squares", "No count is measured", "works the others out and lowers the expected RMSE"),
+        ("0, 0.5, 0.5, 0", "none", "In this draw sums are off by", "nothing tells 8 of the 15 counts: give the lowest"),
+    ],
+)
+def test_sums_of_what_is_not_measured_are_not_said_to_be_exact(shares: str, steps: str, starts: str, rest: str) -> None:
+    """Four levels of 1, 2, 4 and 8 counts; the total is public."""
+    data = dataset(Tree.from_branching_factors((2, 2, 2)), [5, 0, 1, 20, 3, 3, 0, 7])
+    chosen = Experiment(
+        postprocess=CHAINS[steps].steps, allocation="custom", shares=tuple(map(float, shares.split(", "))), seed=7
+    )
+    the = draw(chosen, data.tree, data.counts)
+    told = answer(the, expected(chosen, steps, data.tree, data.counts))
+    assert told.startswith(starts) and rest in told
+    assert ("are off by" in told) == ("0.5" in shares) and "RMSE of ∞" not in told
+
+
+def test_a_sum_of_what_is_not_measured_is_compared_with_nothing() -> None:
+    one = Tree.from_branching_factors((2,))
+    assert weighed(one, 0, np.array([100, np.nan, 41])) == "(not measured) + 41: nothing to compare with 100"
+    assert weighed(one, 0, np.array([np.nan, 3, 4])) == "3 + 4 = 7: nothing to compare it with"
+
+
 # --- the page --------------------------------------------------------------------------------------------------------
 
 
@@ -164,7 +191,7 @@ def test_custom_shares(page: Callable[..., AppTest]) -> None:
 def test_levels_that_are_not_measured(page: Callable[..., AppTest]) -> None:
     app = pick(page(con_node="1"), con_allocation="leaves_only")
     assert {metric.label: metric.delta for metric in app.metric}["RMSE, all nodes"] == "was ∞"
-    assert "≠ (not measured)" in words(app)
+    assert "nothing to compare it with" in words(app)
     assert "it is not measured, but follows from the others" in words(app)
     app = pick(app, con_post="none")
     assert not app.exception
@@ -281,7 +308,7 @@ def test_labels_reach_only_what_shows_them_literally(page: Callable[..., AppTest
         ([24.6, 12.2, 7.4, 5.0], "12.2 + 7.4 + 5 = 24.6 = 24.6"),
         ([5, -1, 7, -2], "−1 + 7 − 2 = 4 ≠ 5"),
         ([0.1 + 0.2 + 0.3, 0.1, 0.2, 0.3], "0.1 + 0.2 + 0.3 = 0.6 = 0.6"),
-        ([math.nan, 1, 1, 1], "1 + 1 + 1 = 3 ≠ (not measured)"),
+        ([math.nan, 1, 1, 1], "1 + 1 + 1 = 3: nothing to compare it with"),
     ],
 )
 def test_equation(values: list[float], text: str) -> None:

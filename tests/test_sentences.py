@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.views.budget.words import caption as budget_caption
+from pages.views.cdf.words import band_answer
 from pages.views.consistency.words import answer as consistency_answer
 from pages.views.lab.settings import PRESETS
 from pages.views.lab.words import sought
@@ -21,6 +22,7 @@ from treedp_core.errors.compare import Compared
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.privacy.origin import CHOOSE
 from treedp_core.studies.budget import Question
+from treedp_core.studies.cdf.widths import Width
 from treedp_core.tree import Tree
 
 N = "([\\d.e\u202f]+)"
@@ -41,6 +43,13 @@ def test_no_error_is_larger_than_it_is_said_to_be(bound: float, usual: float, mo
     half, worst, theory = re.search(rf"at most {N} records.* more than {N}; .* more than {N} \(", told).groups()  # type: ignore[union-attr]
     assert number(half) >= usual * (1 - 1e-12)
     assert number(worst) >= (usual + most) * (1 - 1e-12) and number(theory) >= bound * (1 - 1e-12)
+
+
+@given(st.floats(1e-3, 1e6), st.integers(1, 10**9))
+def test_a_band_is_said_to_be_no_smaller_a_share_than_it_is(largest: float, total: int) -> None:
+    told = band_answer([Width("yours", "4", np.array([largest]))], total)
+    share = re.search("records \\(([-\\d.e\u202f]+) %\\) at once", told)
+    assert share is not None and number(share[1]) >= 100 * largest / total * (1 - 1e-12)
 
 
 @given(st.floats(1, 9e6))
@@ -74,7 +83,11 @@ def test_an_error_that_hardly_falls_is_not_said_to_fall() -> None:
         return SimpleNamespace(summary=SimpleNamespace(tree=rmse))
 
     the = SimpleNamespace(
-        gaps=(4.0, 0.0), tree=Tree.from_branching_factors((2,)), experiment=Experiment(postprocess=("least_squares",))
+        gaps=(4.0, 0.0),
+        has_sums=True,
+        untold=(0, 0),
+        tree=Tree.from_branching_factors((2,)),
+        experiment=Experiment(postprocess=("least_squares",)),
     )
     same = consistency_answer(the, [expected(2.8284), expected(2.8277)])  # type: ignore[arg-type, list-item]
     assert "hardly lowers the expected RMSE of 2.83" in same

@@ -96,7 +96,7 @@ def band_answer(widths: Sequence[Width], total: int) -> str:
     That is all cumulative counts, or so many ranges of one's own.
     """
     mine, *others = widths
-    share = f" ({short(100 * mine.largest / total, 2)} %)" if total else ""
+    share = f" ({margin(100 * mine.largest / total)} %)" if total else ""
     every = f"all {whole(mine.half.size)} cumulative counts"
     lead, after = f"{every[0].upper()}{every[1:]} are within ± {margin(mine.largest)} records{share} at once", ""
     if mine.own is not None:

@@ -43,10 +43,15 @@ def answer(the: Draw, found: Sequence[Expected]) -> str:
         return "One count stands alone: there is no sum that could fail."
     steps = the.experiment.postprocess
     start = f"In this draw sums are off by {short(off, 2)} records on average"
+    if not the.has_sums:
+        start = "No count is measured together with its children, so no sum can fail"
+    if the.untold[0]:
+        advice = "give the lowest level a share" if the.untold[1] else "least squares works them out from the others"
+        return f"{start}; nothing tells {whole(the.untold[0])} of the {whole(the.tree.n_nodes)} counts: {advice}."
     if not steps:
         return f"{start}; post-processing can make them exact, free of charge."
     does = "makes them exact" if left == 0 else f"leaves {short(left, 2)}"
-    start += f"; {_name(steps)} {does}"
+    start += f"; {_name(steps)} {does if the.has_sums else 'works the others out'}"
     if is_biased(the.experiment) or not found:
         return f"{start}, free of charge. After a biased step no formula tells the expected RMSE."
     return f"{start} and {_does(found[0].summary.tree, found[-1].summary.tree)}, free of charge."
@@ -150,6 +155,10 @@ def equation(tree: Tree, node: int, values: AnyArray, most: int = MAX_TERMS) -> 
     terms = amount(float(children[0])) + "".join(_term(float(value)) for value in children[1:most])
     if children.size > most:
         terms += f" + … ({plural(children.size - most, 'more child', 'more children')})"
+    if not math.isfinite(total):
+        return f"{terms}: nothing to compare with {amount(parent)}" if math.isfinite(parent) else terms
+    if not math.isfinite(parent):
+        return f"{terms} = {amount(total)}: nothing to compare it with"
     return f"{terms} = {amount(total)} {'=' if adds_up(children, parent) else '≠'} {amount(parent)}"
 
 

@@ -73,6 +73,17 @@ class Draw:
         return family_gap(self.tree, self.before)[0], family_gap(self.tree, self.after)[0]
 
     @cached_property
+    def has_sums(self) -> bool:
+        """Whether a count was measured together with all of its children, so that their sum can fail."""
+        return family_gap(self.tree, self.before)[1] > 0
+
+    @cached_property
+    def untold(self) -> tuple[int, int]:
+        """How many counts nothing tells after the estimator, and how many of them are on the lowest level."""
+        unknown = np.isnan(self.after)
+        return int(unknown.sum()), int(unknown[self.tree.level(self.tree.height)].sum())
+
+    @cached_property
     def negatives(self) -> tuple[int, int]:
         """How many counts are below 0, before and after."""
         return negatives(self.before), negatives(self.after)

@@ -141,6 +141,8 @@ def test_infinity_is_written_not_drawn(lab: Callable[..., AppTest]) -> None:
     assert metric_values(app)["Discrete Laplace"] == "∞"
     texts = [trace["text"] for trace in figure(app, "lab_figure")["data"] if trace["mode"] == "text"]
     assert any("∞" in text for text in texts)
+    alone = words(pick(app, lab_post=["none"]))
+    assert "a level has no budget, and nothing tells its counts" in alone and "No formula" not in alone
 
 
 # --- what is chosen --------------------------------------------------------------------------------------------------

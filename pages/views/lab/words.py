@@ -119,12 +119,22 @@ def answer(lines: Sequence[Line], base: Experiment, tree: Tree) -> str:
 
     Where only one series has a number, the sentence is about that one.
     """
-    first = plain_line(lines, base, tree)
+    first = plain_line(lines, base, tree) or _unbounded(lines, base)
     known = sorted((line for line in lines if math.isfinite(line.whole.value)), key=lambda line: line.whole.value)
     if len(known) < 2 or not known[0].whole.value > 0:
         return first
     last = known[-1]
     return f"{first} {last.series.label}: {short(last.whole.value / known[0].whole.value)} times as much."
+
+
+def _unbounded(lines: Sequence[Line], base: Experiment) -> str:
+    """Return why the error of all that is shown is infinite; nothing where it is not."""
+    if not any(math.isinf(line.whole.value) for line in lines):
+        return ""
+    return (
+        f"The {METRICS[base.metric].title} is ∞: a level has no budget, and nothing tells its counts. Give the lowest "
+        "level a share, and take least squares, which works out those above."
+    )
 
 
 def draw_line(mean: float, largest: float, label: str, n_nodes: int) -> str:

@@ -63,6 +63,7 @@ CALLS: list[Ran[Any]] = [
     call(domain_taken_from_the_data).named("domain"),
     call(domain_of_values, {"a b": ["x", "y"], "c": ["1"]}).named("domain"),
     call(domain_of_paths, File("areas, all.csv", "AREAS"), ["a"], options=ReadOptions("latin-1", ";")).saying("why"),
+    call(domain_of_paths, File("areas.xlsx"), ["a"], options=ReadOptions(sheet="2026")),
     call(count_bins, File("x.csv"), "age", lower=0.0, upper=100.0, n_bins=4, branching=(2, 2), weight=None),
 ]
 TOLD = ReleasePlan.of(Experiment(epsilon=0.5, metric="rmsre"), PEOPLE, whom="person", reads_counts=True)
@@ -87,7 +88,8 @@ def recipes(draw: Any) -> Recipe:
     marks = draw(st.dictionaries(NAMED, st.sampled_from(sorted(MARKS)), max_size=2))
     left_out = draw(st.dictionaries(LINE, st.lists(NAMED, min_size=1, max_size=3).map(tuple), max_size=2))
     return Recipe(draw(LINE), unit, draw(st.integers(0, 3)) if unit else 0, *draw(st.tuples(*[st.booleans()] * 3)),
-                  bounds, tuple(sorted(marks.items())), tuple(sorted(left_out.items())))  # fmt: skip
+                  bounds, tuple(sorted(marks.items())), tuple(sorted(left_out.items())),
+                  *draw(st.tuples(LINE, LINE, LINE)))  # fmt: skip
 
 
 @st.composite

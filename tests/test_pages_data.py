@@ -10,6 +10,7 @@ import weakref
 from decimal import Decimal
 from typing import Any
 
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -257,6 +258,25 @@ def test_only_typed_columns_that_can_be_numbers_are_offered() -> None:
     labelled(app.number_input, "Upper").set_value(10.0).run()
     count(app)
     assert held(app).total == 2
+
+
+def test_the_sheet_of_a_workbook_is_chosen_and_counted_again_and_handed_over() -> None:
+    book, stored = openpyxl.Workbook(), io.BytesIO()
+    book.active.title = "May"
+    for title, places in (("May", ["x", "y"]), ("June", ["x", "x", "y"])):
+        sheet = book.active if title == "May" else book.create_sheet(title)
+        for cell in ("place", *places):
+            sheet.append([cell])
+    book.save(stored)
+    app = open_page("data", source="upload")
+    app.file_uploader[0].upload("visits.xlsx", stored.getvalue()).run()
+    assert labelled(app.selectbox, "Sheet").value == "May"
+    labelled(app.selectbox, "Sheet").set_value("June").run()
+    labelled(app.multiselect, "Columns").set_value(["place"]).run()
+    count(app)
+    assert not app.exception and (held(app).total, held(app).report.recipe.sheet) == (3, "June")
+    file = app.session_state[kept.FILES]["upload"]
+    assert "sheet='June'" in file.ran.snippet() and file.columns.options.sheet == "June"
 
 
 def test_a_table_without_numbers_says_so() -> None:

@@ -17,9 +17,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treedp_core.checks import InputError
-from treedp_core.records import count_bins, count_hierarchy, domain_of_values, domain_taken_from_the_data, inspect
+from treedp_core.records import (
+    ReadOptions,
+    Recipe,
+    count_bins,
+    count_hierarchy,
+    domain_of_values,
+    domain_taken_from_the_data,
+    inspect,
+)
 from treedp_core.records.read.holding import hold
+from treedp_core.records.read.numeric import look_at_numbers
 from treedp_core.records.read.sheet import letters_of
+from treedp_core.records.recipe import as_json, recipe_of
 
 FROM_DATA = domain_taken_from_the_data()
 Sheet = Any
@@ -163,6 +173,7 @@ def test_the_first_sheet_that_is_shown_is_read() -> None:
     book.save(out)
     data = out.getvalue()
     assert paths(data, "city") == {("mine",): 1} and "2 sheets" in notices(data)["SHEETS"]
+    assert refusal(data, "city", options=ReadOptions(sheet="Sheet")).code == "SHEET", "it is hidden"
 
 
 @pytest.mark.parametrize("kind", ["no places", "prefix", "rich text", "escapes", "days from 1904"])
@@ -279,3 +290,46 @@ def test_what_no_program_writes_is_refused_and_costs_little() -> None:
     assert refusal(late, "city").code == "EXCEL_CORRUPT"
     wide = b'<cols><col min="-999999999999" max="999999999999" hidden="1"/></cols><sheetData>'
     assert refusal(with_sheet(plain, lambda xml: xml.replace(b"<sheetData>", wide)), "city").code == "FILE_EMPTY"
+
+
+def book_of(**sheets: list[str]) -> bytes:
+    """A workbook of sheets that have a column of cities each."""
+    book, out = openpyxl.Workbook(), io.BytesIO()
+    book.remove(book.active)
+    for title, cities in sheets.items():
+        book.create_sheet(title)
+        for row in ["city", *cities]:
+            book[title].append([row])
+    book.save(out)
+    return out.getvalue()
+
+
+MONTHS = book_of(January=["Kent"], February=["Kent", "Ulm"], March=[])
+
+
+def test_the_sheet_of_several_is_chosen_and_then_fixed() -> None:
+    for said, name, counts in (
+        (None, "January", {("Kent",): 1}),
+        ("February", "February", {("Kent",): 1, ("Ulm",): 1}),
+    ):
+        options = ReadOptions(sheet=said)
+        seen = inspect(MONTHS, options=options)
+        assert (seen.sheet, seen.sheets) == (name, ("January", "February", "March"))
+        assert f"'{name}' is read" in dict(seen.notices)["SHEETS"]
+        for origin in (MONTHS, hold(MONTHS, options=options)):
+            found = count_hierarchy(origin, ["city"], domain=FROM_DATA, options=options)
+            assert found.report.recipe == Recipe(sheet=name)
+            assert paths(origin, "city", options=options) == counts
+            assert look_at_numbers(origin, "city", options=options).rows == sum(counts.values())
+    held = hold(MONTHS, options=ReadOptions(sheet="February"))
+    assert (
+        held is not None
+        and held.options.sheet == "February"
+        and paths(held, "city") == paths(MONTHS, "city", options=ReadOptions(sheet="February"))
+    )
+    one = count_hierarchy(workbook(("city",), ("Kent",)), ["city"], domain=FROM_DATA)
+    assert one.report.recipe == Recipe(), "where there is no choice nothing is said"
+    assert recipe_of(as_json(Recipe(sheet="February"))).sheet == "February"
+    assert refusal(MONTHS, "city", options=ReadOptions(sheet="March")).code == "NO_ROWS"
+    missing = refusal(MONTHS, "city", options=ReadOptions(sheet="April"))
+    assert missing.code == "SHEET" and "'January', 'February', 'March'" in str(missing)

@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -295,6 +296,20 @@ def test_a_last_number_that_is_the_sum_of_the_others_is_said_to_be() -> None:
     assert "TOTALS" not in dict(left.report.notices) and left.total == 3
     look = look_at_numbers(file, "v", left_out={"name": ["all of them"]})
     assert look.rows == 3 and look.values.max() == 4
+
+
+def test_a_script_says_which_sheet_is_counted(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for title, place in (("May", "Ulm"), ("June", "Kiel")):
+        book.create_sheet(title).append(["place"])
+        book[title].append([place])
+    book.remove(book["Sheet"])
+    book.save(tmp_path / "n.xlsx")
+    script = {"treedp_sweep": 1, "title": "one", "experiments": {"epsilon": 1.0}, "simulated": False, "by": "level"}
+    for said, sheet, place in (({}, "May", "Ulm"), ({"sheet": "June"}, "June", "Kiel")):
+        data = {"file": "n.xlsx", "columns": ["place"], **said}
+        found = read_task(json.dumps(script | {"data": data}).encode(), tmp_path).data
+        assert (found.report.recipe.sheet, found.labels.path(1)) == (sheet, (place,))
 
 
 def test_a_script_says_marks_and_what_is_left_out(tmp_path: Path) -> None:

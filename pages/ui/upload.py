@@ -130,6 +130,7 @@ def choose_columns(file: Candidate, form: Callable[[Table], Count | None]) -> No
     if table is None:
         return
     with rows:
+        _sheet(table)
         _first_rows(table.preview)
     for code, sentence in table.preview.notices:
         notice(code, sentence)
@@ -201,7 +202,7 @@ def _looked_at(file: Candidate, place: DeltaGenerator) -> Table | None:
     if isinstance(file.origin, HeldColumns):
         return _of_columns(file)
     with place:
-        options = _reading_options(file)
+        options = replace(_reading_options(file), sheet=st.session_state.get(_sheet_key(file)))
     room = 0 if file.asks == "prior" else kept.columns_room()
     work = partial(look_at, file.content, name=file.name, options=options, limit=room)
     found = read_file(file, "look", options, work)
@@ -211,6 +212,7 @@ def _looked_at(file: Candidate, place: DeltaGenerator) -> Table | None:
     preview, columns = found.here()
     if columns is not None:
         ROOM.note_columns(columns)
+    options = replace(options, sheet=preview.sheet or None)
     return Table(file, preview, options, columns, {} if columns is None else _before(file, columns, None))
 
 
@@ -308,6 +310,18 @@ def _reading_options(file: Candidate) -> ReadOptions:
             help="What stands between the cells of a CSV file; choose it if the table below looks wrong.",
         )  # fmt: skip
     return ReadOptions(encoding.strip() or None, delimiter or None)
+
+
+def _sheet_key(file: Candidate) -> str:
+    return file.key("sheet", file.id)
+
+
+def _sheet(table: Table) -> None:
+    """Ask which sheet of a workbook is read, where there are several; it is then fixed."""
+    file, sheets = table.file, table.preview.sheets
+    if len(sheets) > 1 and not isinstance(file.origin, HeldColumns):
+        st.selectbox("Sheet", sheets, key=_sheet_key(file), index=sheets.index(table.preview.sheet),
+                     help="Those that the workbook shows; records of one sheet are counted.")  # fmt: skip
 
 
 def _first_rows(preview: Preview) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any, Final
 
 from treedp_core.checks import InputError, echo
@@ -28,6 +29,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     for one in (count_hierarchy, count_bins, domain_of_paths, domain_of_values, domain_taken_from_the_data)
 }
 MAX_TEXT: Final = 100_000
+MAX_OPTION: Final = 400
 MAX_ITEMS: Final = 100_000
 
 
@@ -57,7 +59,7 @@ def _plain(value: object) -> Json:
     if isinstance(value, File):
         return {"file": value.path, "name": value.name}
     if isinstance(value, ReadOptions):
-        return {"encoding": value.encoding, "delimiter": value.delimiter}
+        return asdict(value)
     if isinstance(value, tuple):
         return {"tuple": [_plain(one) for one in value]}
     if isinstance(value, list):
@@ -163,9 +165,9 @@ def _value(said: Json) -> object:
             if not (told["name"].isidentifier() and told["name"].isupper() and len(told["name"]) <= 40):
                 raise _strange()
             return File(given.line("the name of a file", told["file"], 400, "RECIPE"), told["name"])
-        case ["delimiter", "encoding"]:
-            options = members(said, "Reading options", encoding=(str, type(None)), delimiter=(str, type(None)))
-            if any(one is not None and len(one) > 40 for one in options.values()):
+        case ["delimiter", "encoding", "sheet"]:
+            options = members(said, "Reading options", **dict.fromkeys(said, (str, type(None))))
+            if any(one is not None and len(one) > MAX_OPTION for one in options.values()):
                 raise _strange()
             return ReadOptions(**options)
         case ["tuple"] if isinstance(said["tuple"], list):

@@ -27,8 +27,7 @@ def main(words: Sequence[str] | None = None) -> int:
         for package in given.plugin:
             load_plugin(package)
         plan = open_plan(given.plan)
-        said = ReadOptions(given.encoding, given.delimiter) if given.encoding or given.delimiter else None
-        data = recount(plan, Path(given.file), said)
+        data = recount(plan, Path(given.file), ReadOptions(given.encoding, given.delimiter, given.sheet))
         place = Path(given.folder) / f"{Path(given.file).stem}-prepared-{NOT_PRIVATE.replace(' ', '-')}.csv"
         _write(place, records_of(plan, data))
     except InputError as error:
@@ -71,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--folder", default=".", help="where to write (default: here)")
     parser.add_argument("--encoding", metavar="NAME", help="of a text file, where it is not the plan's")
     parser.add_argument("--delimiter", metavar="MARK", help="between the cells of a text file, likewise")
+    parser.add_argument("--sheet", metavar="NAME", help="of a workbook, likewise")
     parser.add_argument(
         "--plugin", action="append", default=[], metavar="PACKAGE", help="load an installed package that reads the file"
     )

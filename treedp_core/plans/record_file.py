@@ -36,6 +36,8 @@ from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.text import BLANK, OTHER
 
 CODE: Final = "RECORDS_OTHER"
+_OF_A_FILE: Final = ("encoding", "delimiter", "sheet")
+"""What a recipe says of one file, whose records another file may have in another form."""
 Cells = tuple[str, ...]
 
 
@@ -94,7 +96,7 @@ def records_of(plan: Stated, data: Dataset) -> bytes:
 def misfit(plan: Stated, data: Dataset) -> InputError | None:
     """Return why data are not those of a plan, as far as that is seen at a glance: by recipe and columns."""
     told = ""
-    found = replace(data.report.recipe, encoding=plan.recipe.encoding, delimiter=plan.recipe.delimiter)
+    found = replace(data.report.recipe, **{name: getattr(plan.recipe, name) for name in _OF_A_FILE})
     if found != plan.recipe:
         told = "These records were counted in another way than the plan states; make the plan anew."
     elif not _is_by_number(plan) and not set(columns(plan)) <= set(data.labels.level_names[1:]):
@@ -103,7 +105,7 @@ def misfit(plan: Stated, data: Dataset) -> InputError | None:
 
 
 def recount(plan: Stated, origin: Origin, options: ReadOptions | None = None) -> Dataset:
-    """Return the counts of a file of records by the recipe of a plan; `options` say what a text file is instead.
+    """Return the counts of a file of records by the recipe of a plan; what `options` say holds instead of the plan's.
 
     Raises
     ------
@@ -113,7 +115,8 @@ def recount(plan: Stated, origin: Origin, options: ReadOptions | None = None) ->
     recipe, domain = plan.recipe, plan.domain
     elsewhere = "refuse" if other(plan) is None else "other"
     weight, unit, bound = recipe.weight or None, recipe.unit or None, max(recipe.bound, 1)
-    options = options or ReadOptions(recipe.encoding or None, recipe.delimiter or None)
+    said = {name: getattr(options, name, None) or getattr(recipe, name) or None for name in _OF_A_FILE}
+    options = ReadOptions(**said)
     numbers = [weight] if weight else []
     if domain.bins is not None and domain.bins.is_numeric:
         numbers.append(domain.bins.column)

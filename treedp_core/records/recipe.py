@@ -54,6 +54,8 @@ class Recipe:
         blank cells.
     encoding, delimiter : str
         What was said of a text file: its codec, and the mark between its cells; empty where they were found out.
+    sheet : str
+        Which sheet of a workbook was counted; empty where it shows but one.
 
     Raises
     ------
@@ -78,12 +80,13 @@ class Recipe:
     left_out: tuple[tuple[str, tuple[str, ...]], ...] = ()
     encoding: str = ""
     delimiter: str = ""
+    sheet: str = ""
 
     def __post_init__(self) -> None:
         named = [column for column, *_ in (*self.marks, *self.left_out)]
         labels = [label for _, some in self.left_out for label in some]
         _expect(len(named) + len(labels) <= MAX_ITEMS, f"at most {MAX_ITEMS} columns and labels")
-        for text in (self.weight, self.unit, self.encoding, self.delimiter, *named, *labels):
+        for text in (self.weight, self.unit, self.encoding, self.delimiter, self.sheet, *named, *labels):
             _expect(len(text) <= MAX_TEXT and not any("\ud800" <= char <= "\udfff" for char in text), "text as names")
         _expect(self.bound >= 0 and not (self.bound and not self.unit), "a bound on the rows of a unit with its column")
         ordered = len(self.bounds) == 2 and self.bounds[0] < self.bounds[1] and all(map(math.isfinite, self.bounds))

@@ -22,7 +22,7 @@ from treedp_core.records.read import text
 from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sources import ReadOptions
-from treedp_core.records.read.table_reader import Progress, TableReader, open_table, refuse_no_rows, said_of_text
+from treedp_core.records.read.table_reader import Progress, TableReader, open_table, refuse_no_rows, said_of_file
 from treedp_core.records.read.text import Notice
 from treedp_core.records.read.units import UnitQuota, UnitReader, account_of, bound_of, quota_of, unit_notices
 from treedp_core.records.recipe import Recipe, marks_in_order
@@ -134,7 +134,7 @@ def count_bins(
     bounds = tuple(places[[0, -1]].tolist())
     recipe = Recipe(
         weight or "", *bound_of(quota), numbers=True, cut=clamp, bounds=bounds,
-        marks=marks_in_order(said), left_out=out.as_pairs, **said_of_text(origin, options),
+        marks=marks_in_order(said), left_out=out.as_pairs, **said_of_file(table, options),
     )  # fmt: skip
     told = (*table.notices, *out.notices(), *report.notices)
     report = replace(report, notices=told, left_out=out.rows, recipe=recipe)

@@ -21,7 +21,7 @@ from treedp_core.records.read import text
 from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sources import ReadOptions
-from treedp_core.records.read.table_reader import Progress, TableReader, open_table, said_of_text
+from treedp_core.records.read.table_reader import Progress, TableReader, open_table, said_of_file
 from treedp_core.records.read.units import account_of, bound_of, quota_of
 from treedp_core.records.recipe import Recipe, marks_in_order
 from treedp_core.records.totals import notices, suspected
@@ -89,7 +89,7 @@ def count_hierarchy(
     name : str, optional
         Name to show.
     options : ReadOptions, optional
-        Encoding and delimiter of a text file.
+        Encoding and delimiter of a text file, sheet of a workbook.
     progress : callable, optional
         Called as ``progress(done, total)`` after each batch; raise from it to cancel.
 
@@ -137,7 +137,7 @@ def count_hierarchy(
         counted = _on_public_tree(table.preview.name, tally, domain, missing, outside)
     recipe = Recipe(
         weight or "", *bound_of(quota), blanks_out=missing == "other", marks=marks_in_order(said),
-        left_out=out.as_pairs, **said_of_text(origin, options),
+        left_out=out.as_pairs, **said_of_file(table, options),
     )  # fmt: skip
     report = replace(counted.report, left_out=out.rows, recipe=recipe)
     found = replace(counted, report=report, source_digest=digest)

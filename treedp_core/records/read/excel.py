@@ -1,4 +1,4 @@
-"""Excel workbooks (.xlsx): the first sheet as a person sees it, all cells as text; what they unpack to is checked.
+"""Excel workbooks (.xlsx): a sheet as a person sees it, all cells as text; what they unpack to is checked.
 
 They are read by expat, which comes with Python. Of the libraries, calamine takes a tenth of the time and gives neither
 number formats nor hidden rows nor formulas without a value; openpyxl takes half as long again, and gives merged cells
@@ -82,19 +82,21 @@ class _Table:
 
 
 def preview(source: FileSource, options: ReadOptions) -> Preview:
-    """Return the preview of a workbook from the first rows of its first visible sheet."""
-    with _table(source) as table:
+    """Return the preview of a workbook from the first rows of a visible sheet, by default the first one."""
+    with _table(source, options.sheet) as table:
         first = list(islice(table.even(), PREVIEW_ROWS))
         if not first:
-            raise InputError("NO_ROWS", "The first sheet has a header but no rows; expected at least one record.")
+            raise InputError("NO_ROWS", "The sheet has a header but no rows; expected at least one record.")
         own, below = {column: j for j, column in enumerate(table.places)}, table.header.number
         merged = {own[column] for (_, column), last in table.seen.merged.items() if last > below and column in own}
         unknown = {j for _, cells in first for j, text in enumerate(cells) if text == UNKNOWN}
         percent = {own[column] for row, _ in first for column in row.percent if column in own}
+        sheets = table.book.sheets if len(table.book.sheets) > 1 else ()
         uses = tuple("none" if j in unknown else "label" if j in merged else "any" for j in range(len(table.names)))
         return Preview(
             source.name, "Excel", tuple(table.names),
             tuple(tuple("…" if text == UNKNOWN else typed.shown(text) for text in cells) for _, cells in first),
+            sheet=table.book.sheet if sheets else "", sheets=sheets,
             notices=tuple(_notices(table, merged, unknown, percent)), uses=uses if merged | unknown else (),
         )  # fmt: skip
 
@@ -106,8 +108,12 @@ def _notices(table: _Table, merged: set[int], unknown: set[int], percent: set[in
         return ", ".join(echo(table.names[j]) for j in sorted(which)[:8])
 
     seen, book = table.seen, table.book
-    if book.n_sheets > 1:
-        yield "SHEETS", f"The workbook shows {whole(book.n_sheets)} sheets; the first one is read, {echo(book.sheet)}."
+    if len(book.sheets) > 1:
+        yield (
+            "SHEETS",
+            f"Of the {whole(len(book.sheets))} sheets that the workbook shows, {echo(book.sheet)} is read; the option "
+            "sheet chooses another one.",
+        )
     if seen.hidden_rows:
         yield (
             "HIDDEN_ROWS",
@@ -140,7 +146,7 @@ def batches(
     import pyarrow as pa
 
     own = [seen.columns.index(name) for name in (*labels, *numeric)]
-    with _table(source) as table:
+    with _table(source, seen.sheet or None) as table:
         even, done = _noted(table.even(), seen.leaps), 0
         while batch := list(islice(even, BATCH_ROWS)):
             for row, cells in batch:
@@ -173,19 +179,19 @@ def _refuse_unknown(row: Row, cells: Sequence[tuple[str, str]]) -> None:
 
 
 @contextmanager
-def _table(source: FileSource) -> Iterator[_Table]:
+def _table(source: FileSource, name: str | None) -> Iterator[_Table]:
     """Open a workbook and find the header: the first row that shows text."""
     stream, refusal = source.open(), None
     try:
         odd = _checked(stream, source.size)
         stream.seek(0)
         with zipfile.ZipFile(stream) as archive:
-            book = open_workbook(archive)
+            book = open_workbook(archive, name)
             seen = sheet.survey(archive, book.part) if book.part in odd else Survey()
             rows = sheet.rows(archive, book, seen)
             header = next(rows, None)
             if header is None:
-                raise InputError("FILE_EMPTY", "The first sheet holds no text; expected a header and rows.")
+                raise InputError("FILE_EMPTY", "The sheet holds no text; expected a header and rows.")
             if UNKNOWN in header.cells.values():
                 _refuse_unknown(header, [(letters_of(column), text) for column, text in header.cells.items()])
             yield _Table(book, seen, rows, header)

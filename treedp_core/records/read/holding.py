@@ -71,7 +71,11 @@ def hold(
                 return None
             if progress is not None:
                 progress(done, table.total)
-    return replace(gathered.held(table), options=options or ReadOptions()) if gathered.parts else None
+    return (
+        replace(gathered.held(table), options=replace(options or ReadOptions(), sheet=table.preview.sheet or None))
+        if gathered.parts
+        else None
+    )
 
 
 def serving(preview: Preview) -> tuple[list[str], list[str]]:

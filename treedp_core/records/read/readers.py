@@ -169,7 +169,7 @@ def inspect(origin: Origin, *, name: str | None = None, options: ReadOptions | N
     name : str, optional
         Name to show and to take the extension from.
     options : ReadOptions, optional
-        Encoding and delimiter, where they are not to be found out.
+        Encoding, delimiter and sheet, where they are not to be found out.
 
     Raises
     ------

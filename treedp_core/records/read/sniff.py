@@ -44,6 +44,8 @@ class Preview:
         Number of rows where the file says so without being read (Parquet), else None.
     encoding, delimiter : str
         How the text was read; empty for Parquet.
+    sheet, sheets : str, tuple of str
+        Which sheet of a workbook is read, and which ones there are to choose from; empty where there is but one.
     notices : tuple of (code, sentence)
         What a person should look at.
     uses : tuple of {"any", "label", "number", "none"}
@@ -60,6 +62,8 @@ class Preview:
     n_rows: int | None = None
     encoding: str = ""
     delimiter: str = ""
+    sheet: str = ""
+    sheets: tuple[str, ...] = ()
     notices: tuple[text.Notice, ...] = ()
     uses: tuple[str, ...] = ()
     leaps: list[tuple[int, int]] = field(default_factory=list, compare=False, repr=False)
@@ -89,7 +93,8 @@ def preview_csv(source: FileSource, options: ReadOptions) -> Preview:
         raise InputError("NO_ROWS", "The file has a header but no rows; expected at least one record.")
     _refuse_uneven(head, delimiter, rows)
     body = tuple(tuple(row) for row in rows[1 : PREVIEW_ROWS + 1])
-    return Preview(source.name, "CSV", columns, body, None, encoding, delimiter, tuple(header_notices(columns)))
+    return Preview(source.name, "CSV", columns, body, None, encoding, delimiter,
+                   notices=tuple(header_notices(columns)))  # fmt: skip
 
 
 def _decoded_head(source: FileSource, encoding: str) -> tuple[str, bool]:

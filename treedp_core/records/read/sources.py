@@ -40,18 +40,22 @@ _BOMS: Final = (
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read a text file; None means: find out.
+    """How to read a file; None means: find out.
 
     Parameters
     ----------
     encoding : str or None
-        Any text codec Python knows, for example "latin-1"; None looks for a byte order mark and else takes UTF-8.
+        Of a text file: any text codec Python knows, for example "latin-1"; None looks for a byte order mark and else
+        takes UTF-8.
     delimiter : str or None
-        One character between cells; None chooses among comma, semicolon, tab and bar.
+        Of a text file: one character between cells; None chooses among comma, semicolon, tab and bar.
+    sheet : str or None
+        Of a workbook, one that is shown; None takes the first one.
     """
 
     encoding: str | None = None
     delimiter: str | None = None
+    sheet: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -132,14 +132,15 @@ def open_table(origin: Origin, name: str | None, options: ReadOptions | None) ->
     return TableReader(*opened(origin, name, options))
 
 
-def said_of_text(origin: Origin, options: ReadOptions | None) -> dict[str, Any]:
-    """Return the encoding and the delimiter that were said of a text file; nothing for what was found out.
+def said_of_file(table: TableReader, options: ReadOptions | None) -> dict[str, Any]:
+    r"""Return what was said of a file; nothing for what was found out, but for the sheet that is read of several.
 
-    >>> said_of_text(b"a;b", ReadOptions(delimiter=";"))
+    >>> options = ReadOptions(delimiter=";")
+    >>> said_of_file(open_table(b"a;b\n1;2\n", None, options), options)
     {'delimiter': ';'}
     """
-    options = origin.options if isinstance(origin, HeldColumns) else options or ReadOptions()
-    return {name: said for name, said in asdict(options).items() if said}
+    options = table.source.options if isinstance(table.source, HeldColumns) else options or ReadOptions()
+    return {name: said for name, said in (asdict(options) | {"sheet": table.preview.sheet}).items() if said}
 
 
 def refuse_no_rows(n_rows: int) -> None:

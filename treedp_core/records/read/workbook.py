@@ -10,7 +10,7 @@ from posixpath import join, normpath
 from typing import IO, Final
 from xml.parsers import expat
 
-from treedp_core.checks import InputError
+from treedp_core.checks import InputError, echo
 from treedp_core.records.read.number_format import BUILT_IN
 
 BLOCK_BYTES: Final = 1 << 16
@@ -27,9 +27,9 @@ class Workbook:
     Parameters
     ----------
     sheet, part : str
-        Name of the first sheet that is shown, and where its cells are.
-    n_sheets : int
-        Sheets that are shown.
+        Name of the sheet that is read, and where its cells are.
+    sheets : tuple of str
+        Those that are shown.
     texts : list of str
         Those that cells share.
     formats : list of str
@@ -40,7 +40,7 @@ class Workbook:
 
     sheet: str
     part: str
-    n_sheets: int
+    sheets: tuple[str, ...]
     texts: list[str]
     formats: list[str]
     since_1904: bool
@@ -137,13 +137,13 @@ def _elements(archive: zipfile.ZipFile, part: str) -> list[tuple[str, Attributes
     return found
 
 
-def open_workbook(archive: zipfile.ZipFile) -> Workbook:
-    """Return what the cells of the first visible sheet refer to.
+def open_workbook(archive: zipfile.ZipFile, sheet: str | None) -> Workbook:
+    """Return what the cells of a visible sheet refer to, by default the first one.
 
     Raises
     ------
     InputError
-        ``EXCEL_CORRUPT`` where no sheet of cells is shown.
+        ``EXCEL_CORRUPT`` where no sheet of cells is shown, ``SHEET`` where that one is not.
     """
     main = _target(_elements(archive, "_rels/.rels"), "/officeDocument", "")
     folder, _, name = main.rpartition("/")
@@ -153,17 +153,21 @@ def open_workbook(archive: zipfile.ZipFile) -> Workbook:
         if element == "Relationship" and one.get("Type", "").endswith("/worksheet")
     }  # fmt: skip
     said = _elements(archive, main)
-    shown = [
-        (one.get("name", ""), parts[one["id"]]) for element, one in said
+    shown = {
+        one.get("name", ""): parts[one["id"]] for element, one in said
         if element == "sheet" and one.get("id") in parts and one.get("state", "visible") == "visible"
-    ]  # fmt: skip
+    }  # fmt: skip
     if not shown:
         raise InputError("EXCEL_CORRUPT", "The Excel file shows no sheet with cells; show one, and save it again.")
+    sheet = next(iter(shown)) if sheet is None else sheet
+    if sheet not in shown:
+        named = ", ".join(map(echo, list(shown)[:8]))
+        raise InputError("SHEET", f"No sheet {echo(sheet)} is shown in the Excel file; the sheets are: {named}.")
     since_1904 = any(element == "workbookPr" and is_on(one, "date1904") for element, one in said)
     texts, styles = (_target(links, kind, folder, "") for kind in ("/sharedStrings", "/styles"))
     return Workbook(
-        *shown[0], len(shown), _shared(archive, texts) if texts else [], _formats(archive, styles) if styles else [],
-        since_1904,
+        sheet, shown[sheet], tuple(shown), _shared(archive, texts) if texts else [],
+        _formats(archive, styles) if styles else [], since_1904,
     )  # fmt: skip
 
 

@@ -15,7 +15,8 @@ Data are made up; or ``{"branching": "2,2", "counts": [3, 0, 20, 7]}``, one coun
 "people.csv", "columns": ["state", "city"], "weight": null, "domain": {"state": [...], "city": [...]}}``, a file beside
 the script, whose categories are taken from the data where the domain is null; the order of the columns is that of the
 levels, and the domain names each of them, in any order; ``"marks": {"people": ",."}`` says how counts are written,
-``"left_out": {"city": ["Total", "(blank)"]}`` which rows are no records.
+``"left_out": {"city": ["Total", "(blank)"]}`` which rows are no records, ``"sheet": "2026"`` which sheet of a workbook
+is counted.
 Experiments have the fields of `Experiment`: each a value, or a list of values to try; every combination is run.
 """
 
@@ -31,7 +32,7 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.experiment import Experiment, grid
-from treedp_core.records import Dataset, count_hierarchy, domain_of_values, domain_taken_from_the_data
+from treedp_core.records import Dataset, ReadOptions, count_hierarchy, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.count.tally import LISTED_WITH_SPACES
 from treedp_core.records.made_up import generate, of_leaf_counts
 from treedp_core.records.read.strict_json import Json, members, parse
@@ -157,8 +158,9 @@ def _data(said: dict[str, Any], folder: Path) -> tuple[Dataset, dict[str, Any], 
         counts = [checks.integer("a count", one, low=0, high=checks.MAX_COUNT) for one in told["counts"]]
         return of_leaf_counts(told["branching"], counts), told, None
     told = members(
-        dict.fromkeys(("weight", "domain", "marks", "left_out")) | said, "The data", file=str, columns=list,
-        weight=(str, type(None)), **dict.fromkeys(("domain", "marks", "left_out"), (dict, type(None))),
+        dict.fromkeys(("weight", "domain", "marks", "left_out", "sheet")) | said, "The data", file=str, columns=list,
+        **dict.fromkeys(("weight", "sheet"), (str, type(None))),
+        **dict.fromkeys(("domain", "marks", "left_out"), (dict, type(None))),
     )  # fmt: skip
     path = folder / told["file"]
     try:
@@ -178,13 +180,14 @@ def _data(said: dict[str, Any], folder: Path) -> tuple[Dataset, dict[str, Any], 
 
 
 def reading(told: Mapping[str, Json]) -> dict[str, Any]:
-    """Return what a script says of its file besides: marks of numbers and rows left out, as counting takes them."""
+    """Return what a script says of its file besides: marks of numbers, rows left out, sheet, as counting takes them."""
     marks, left_out = told["marks"], told["left_out"]
     if isinstance(marks, dict) and not all(isinstance(one, str) for one in marks.values()):
         raise InputError("SCRIPT_VALUE", 'Expected the marks of each column as text, such as {"people": ",."}.')
     return {
         "marks": marks if isinstance(marks, dict) else None,
         "left_out": _values(left_out) if isinstance(left_out, dict) else None,
+        "options": ReadOptions(sheet=cast("str | None", told["sheet"])),
     }
 
 

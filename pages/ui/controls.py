@@ -51,7 +51,9 @@ def pipelines(setting: Setting[Any], offered: Collection[str] = ()) -> None:
 def split(allocation: Setting[str], shares: Setting[str]) -> None:
     """Show the budget split: a named one, or shares of your own."""
     with st.container(width=160):
-        if allocation.draw() == "custom":
+        chosen = allocation.draw()
+    if chosen == "custom":
+        with st.container(width=160):
             shares.draw()
 
 

@@ -133,3 +133,10 @@ def check(found: dict[str, Any], height: int, switches: int, place: str) -> None
     assert all(title["bottom"] <= found["stage"]["bottom"] + 1 for title in found["titles"]), place
     assert len(found["controls"]) - switches <= MOST_CONTROLS, (place, found["controls"])
     assert found["cut"] == [] and found["too_wide"] <= 0, place
+
+
+def test_shares_of_ones_own_stand_in_the_row_of_the_other_controls(page: Any, server: LiveServer) -> None:
+    page.set_viewport_size({"width": 1280, "height": 720})
+    opened(page, server, "plan?plan_allocation=custom&plan_shares=0,0,0,0,0,0,1", ".st-key-plan_levels .main-svg")
+    tops = [page.get_by_label(name).first.bounding_box()["y"] for name in ("Mechanism", "Budget split", "Shares")]
+    assert max(tops) - min(tops) < 20

@@ -11,8 +11,9 @@ from treedp_core.experiment import Experiment, prepare
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace
 from treedp_core.plans import ReleasePlan
 from treedp_core.plans.together import together
-from treedp_core.privacy import Accounting, Spread, accounting, losses
+from treedp_core.privacy import Accounting, Spread, accounting, epsilon_to_rho, losses
 from treedp_core.records.made_up import generate
+from treedp_core.studies.budget import Problem, compare
 from treedp_core.studies.cdf import CdfSettings
 from treedp_core.studies.cdf.release import plan_tree
 from treedp_core.studies.topdown import Wanted, made_up, numerical
@@ -69,6 +70,11 @@ def _promised(report: Report, rng: np.random.Generator, i: int) -> None:
     ready = wanted.plan(table)
     report.holds(ready.guarantee.epsilon <= epsilon, f"top-down with {what}: epsilon {ready.guarantee.epsilon!r}")
     _of_laws(report, f"top-down with {what}", who, ready.laws, ready.guarantee.epsilon, delta)
+    problem = Problem(data.tree, data.counts, "discrete_gaussian", who.unit, within=(epsilon, delta))
+    (split,) = compare(problem, problem, epsilon_to_rho(epsilon, delta, False), [("uniform", "minimax")[i % 2]])
+    found = problem.composed(split.amounts)
+    report.holds(found <= epsilon, f"split with {what}: epsilon {found!r}")
+    _of_laws(report, f"split with {what}", who, problem.laws(split.amounts), found, delta)
     plan = ReleasePlan.of(one, data, whom="person")
     report.holds(plan.verify() == (), f"{what}: its plan does not hold: {plan.verify()}")
     report.holds(plan.epsilon == made.guarantee.epsilon, f"{what}: its plan promises {plan.epsilon!r}")

@@ -308,7 +308,8 @@ class Problem:
         return other
 
     def held_to(self, within: tuple[float, float] | None) -> Problem:
-        """Return the same problem, with what it has computed so far, under another promise."""
+        """Return the same problem under another promise; what does not depend on that is computed once for both."""
+        _ = self.class_weight
         other = copy(self)
         object.__setattr__(other, "within", within)
         return other

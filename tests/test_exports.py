@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from streamlit.runtime.media_file_storage import MediaFileKind, MediaFileStorageError
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
 from browsing import ROOT
 from pages.ui.exports import LINGER_SECONDS, Lingering
-from treedp_core.records.export.tables import apart, csv_files, shown, zipped
+from treedp_core.records.export.spreadsheet import safe_cell
+from treedp_core.records.export.tables import apart, csv_bytes, csv_files, shown, zipped
 
 
 def test_a_swept_file_stays_for_a_minute_and_longer_if_asked_for_again() -> None:
@@ -99,3 +104,21 @@ def test_heads_of_what_is_true_are_written_in_one_place() -> None:
     found = {path.name: heads.findall(path.read_text(encoding="utf-8"))
              for folder in ("treedp_core", "pages") for path in (ROOT / folder).rglob("*.py")}  # fmt: skip
     assert not {name: lines for name, lines in found.items() if lines}
+
+
+CELLS = st.text('=+-@ a1,"\n;ä', max_size=4) | st.integers() | st.booleans() | st.floats() | st.none()
+
+
+@given(rows=st.lists(st.tuples(CELLS, st.text("=+-@ a", max_size=2), st.integers(-9, 9), st.floats()), max_size=12))
+@settings(max_examples=60)
+def test_a_table_is_written_as_if_cell_by_cell(rows: list[tuple[Any, str, int, float]]) -> None:
+    """As lists and as arrays, whatever stands in one column, and however often; numbers are never text."""
+    mixed, texts, whole, real = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [], [])
+    columns = {
+        "=mixed": mixed, "texts": np.array(texts, dtype=object), "whole": np.array(whole, dtype=np.int64),
+        "real": np.array(real, dtype=np.float64), "listed": whole,
+    }  # fmt: skip
+    out = io.StringIO(newline="")
+    csv.writer(out).writerow(["'=mixed", "texts", "whole", "real", "listed"])
+    csv.writer(out).writerows([*map(safe_cell, row), row[2]] for row in rows)
+    assert csv_bytes(columns) == out.getvalue().encode("utf-8-sig")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,11 @@ from oracles_pages import (
     written,
 )
 from pages.ui import jobs
+from pages.ui.kept import Kept
 from pages.views.cdf import draw
 from pages.views.cdf.settings import FITS
 from treedp_core.notebook.script import script_of
-from treedp_core.records import Dataset, count_bins
+from treedp_core.records import Dataset, count_bins, count_hierarchy, domain_taken_from_the_data
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf import PUBLISHED, CdfSettings, consistency_gains, plan_cdf
 from treedp_core.studies.cdf.error import Criterion
@@ -658,3 +660,19 @@ def test_more_bins_than_the_bound_is_computed_for_are_released_with_the_square_r
 
 
 # --- speed and frame -------------------------------------------------------------------------------------------------
+
+
+def test_the_strip_and_the_promise_are_those_of_the_column_that_is_counted_here() -> None:
+    """Seen failing: the strip told of the table, and one record of each unit was protected of a column with three."""
+    rows = b"who,age\n" + b"".join(b"%d,%d\n" % (i % 40, i % 80) for i in range(400))
+    table = replace(count_hierarchy(rows, ["age"], domain=domain_taken_from_the_data()), name="visits.csv")
+    column = count_bins(rows, "age", lower=0, upper=80, n_bins=8, unit="who", contributions=3)
+    app = open_page("cdf", table, cdf_source="upload")
+    app.session_state["_from_file"] = {"upload": Kept(table), "cdf": Kept(replace(column, name="visits.csv"))}
+    app.run()
+    strip = next(caption.value for caption in app.main.caption if "unit: " in caption.value)
+    assert strip.endswith("· unit: who, at most 3 records counted and protected, 1 set")
+    assert "all records of one unit (at most 3)" in words(app)
+    app.switch_page("pages/consistency.py").run()
+    strip = next(caption.value for caption in app.main.caption if "unit: " in caption.value)
+    assert strip.endswith("· unit: not said yet, one record"), "there the table stands"

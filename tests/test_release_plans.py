@@ -455,7 +455,7 @@ HOSTILE = {
     "another law": (changed(law="mine"), "CONFIG_VALUE"),
     "negative": (changed(epsilon=-1.0), "PLAN_INVALID"),
     "endless bins": (changed(domain={**json.loads(TEXT)["domain"], "bins": {
-        "column": "age", "n": 10**9, "branching": [2], "edges": [], "has_other": False,
+        "column": "age", "n": 10**9, "branching": [2], "edges": [], "has_other": False, "columns": [],
     }}), "PLAN_INVALID"),
     "half a character": (TEXT.replace('"title": "some people"', '"title": "\\ud800"'), "CONFIG_VALUE"),
     "not utf-8": (b"\xff\xfe{", "CONFIG_NOT_JSON"),

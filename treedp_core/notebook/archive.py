@@ -113,7 +113,7 @@ def open_study(content: bytes, *, watch: Watch | None = None) -> Study:
     found = unpacked(content)
     settings, version, ranges = _settings(_json(found, "settings.json"))
     told = members(
-        _of_now(_json(found, "notebook.json"), plan=False, noted=[]), "The notebook", title=str, cells=list,
+        _json(found, "notebook.json"), "The notebook", title=str, cells=list,
         tables=list, asked=list, plan=bool, noted=list,
     )  # fmt: skip
     study = Study(
@@ -160,7 +160,7 @@ def _member(found: dict[str, bytes], name: str) -> bytes:
 
 
 def _settings(said: Json) -> tuple[dict[str, SettingValue], str, dict[str, Listed]]:
-    told = members(_of_now(said, ranges=[]), "The settings", settings=dict, version=str, ranges=list)
+    told = members(said, "The settings", settings=dict, version=str, ranges=list)
     version = text("the version", told["version"], 40, "CELL_VERSION")
     return {key: _setting(key, value) for key, value in told["settings"].items()}, version, listed.read(told["ranges"])
 
@@ -200,7 +200,7 @@ def _cell(said: Json, found: dict[str, bytes]) -> Cell:
         "made",
     )  # fmt: skip
     told = members(
-        _of_now(said, about="", plan=False), "A cell", **dict.fromkeys(words, str), settings=dict, badges=list,
+        said, "A cell", **dict.fromkeys(words, str), settings=dict, badges=list,
         holds_counts=bool, data=(dict, type(None)), seed=(int, type(None)), figure=bool, columns=bool, plan=bool,
     )  # fmt: skip
     place = f"cells/{told['id'][:16]}"
@@ -215,11 +215,6 @@ def _figure(found: dict[str, bytes], name: str) -> Drawing:
     text = found.get(name, b"")
     drawing.checked(_json(found, name), text)
     return Drawing(text)
-
-
-def _of_now(said: Json, **unknown: Json) -> Json:
-    """What an older file has, as those of now have it: what it did not know is nothing."""
-    return {**unknown, **said} if isinstance(said, dict) else said
 
 
 def _plan(found: dict[str, bytes], name: str) -> ReleasePlan:
@@ -298,5 +293,5 @@ def _when(said: str) -> datetime:
 
 
 def _asked(said: Json) -> Asked:
-    told = members(_of_now(said, how=None), "A data set that is asked for", slot=str, note=dict, how=(dict, type(None)))
+    told = members(said, "A data set that is asked for", slot=str, note=dict, how=(dict, type(None)))
     return Asked(told["slot"], _noted(told["note"]), None if told["how"] is None else recipe.read(told["how"]))

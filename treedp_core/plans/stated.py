@@ -22,8 +22,6 @@ from treedp_core.records.read.text import OTHER
 CODE: Final = "PLAN_INVALID"
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _PACKAGE: Final = re.compile(r"[A-Za-z0-9_. -]{0,100}")
-LATER: Final = {"later": True}
-"""Marks a field that files written before it was there may lack."""
 COUNTS: Final = "counts"
 CUMULATIVE: Final = "cumulative counts"
 TABLE: Final = "a table"
@@ -103,7 +101,7 @@ class Bins:
     branching: tuple[int, ...]
     edges: tuple[float, ...] = ()
     has_other: bool = False
-    columns: tuple[str, ...] = field(default=(), metadata=LATER)
+    columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for column in (self.column, *self.columns):
@@ -351,10 +349,10 @@ class Stated:
     delta: float
     delta_fits: bool | None = None
     true_error: TrueError | None = None
-    accounting: Accounting | None = field(default=None, metadata=LATER)
-    read_by: str = field(default="", metadata=LATER)
-    matrix: SumsOfBins | None = field(default=None, metadata=LATER)
-    recipe: Recipe = field(default_factory=Recipe, metadata=LATER)
+    accounting: Accounting | None = None
+    read_by: str = ""
+    matrix: SumsOfBins | None = None
+    recipe: Recipe = field(default_factory=Recipe)
 
     def __post_init__(self) -> None:
         kept = 0 < self.recipe.bound <= self.unit.contributions

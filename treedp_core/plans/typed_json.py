@@ -121,7 +121,7 @@ def _object(kind: type, value: object, where: str) -> object:
     if not isinstance(value, dict):
         raise InputError("CONFIG_TYPE", f"Expected {where} to be an object, got {echo(value)}.")
     hints = _hints(kind)
-    names = [one.name for one in fields(kind) if one.name in value or "later" not in one.metadata]
+    names = [one.name for one in fields(kind)]
     for key in value:
         if key not in names:
             raise InputError("CONFIG_UNKNOWN_KEY", f"Expected keys of {where} that a plan has, got {echo(key)}.")

@@ -347,7 +347,7 @@ def counted(plan: Stated) -> str:
     for column, labels in recipe.left_out:
         named = ", ".join(f"“{label}”" for label in labels)
         told.append(f"those with {named} in “{column}” are no records, and are left out")
-    told += [f"numbers in “{column}” have a {MARKS[marks]}" for column, marks in recipe.marks if marks != "."]
+    told += [f"numbers in “{column}” have a {MARKS[marks]}" for column, marks in recipe.marks]
     told += [f"a text file is in {recipe.encoding}"] if recipe.encoding else []
     told += [f"of a workbook the sheet “{recipe.sheet}” is read"] if recipe.sheet else []
     told += ["blank cells fit no category"] if recipe.blanks_out else []

@@ -277,7 +277,7 @@ def test_a_cell_of_every_page_that_releases_is_drawn_again_as_its_page_would() -
     assert found[1].levels == ("all", *found[1].subject.columns, WHOLE)
     assert len(found[1].subject.columns) == 2 and found[2].source.counts is not None
     assert [one.experiment.shares for one in found[3:]] == [(), (0.2, 0.3, 0.5), (0.2, 0.3, 0.5)]
-    assert [one.experiment.accounting for one in found[3:]] == ["numerical", "formula", "formula"]
+    assert [one.experiment.accounting for one in found[3:]] == ["numerical", "formula", "numerical"]
     assert [one.experiment.allocation for one in found[3:]] == ["uniform", "custom", "custom"]
 
 

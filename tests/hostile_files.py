@@ -160,6 +160,8 @@ def other_formats() -> Iterator[Hostile]:
     yield Hostile("excel, spaces", lambda: workbook(b" " * (100 << 20)), "label", "EXCEL_TOO_LARGE")
     yield Hostile("excel, a long cell", lambda: workbook(CELL % b"region" + CELL % (b"9" * (30 << 20))), "label",
                   "EXCEL_TOO_LARGE")  # fmt: skip
+    yield Hostile("excel, nested", lambda: workbook(CELL % b"region" + b"<row><c>" + b"<x>" * (5 << 20)), "label",
+                  "EXCEL_CORRUPT")  # fmt: skip
     yield Hostile("excel, a far row", lambda: workbook(CELL % b"region" + b'<row r="%d"/>' % 10**12), "label",
                   "TOO_MANY_ROWS")  # fmt: skip
 

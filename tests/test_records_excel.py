@@ -46,13 +46,13 @@ def workbook(*rows: tuple[Any, ...], then: Callable[[Sheet], None] = lambda shee
     return out.getvalue()
 
 
-def with_sheet(data: bytes, change: Callable[[bytes], bytes]) -> bytes:
-    """A workbook with another first sheet."""
+def with_sheet(data: bytes, change: Callable[[bytes], bytes], part: str = "sheet1.xml") -> bytes:
+    """A workbook with another first sheet, or another part."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as before, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as after:
-        for part in before.infolist():
-            content = before.read(part)
-            after.writestr(part.filename, change(content) if part.filename.endswith("sheet1.xml") else content)
+        for one in before.infolist():
+            content = before.read(one)
+            after.writestr(one.filename, change(content) if one.filename.endswith(part) else content)
     return out.getvalue()
 
 
@@ -176,6 +176,28 @@ def test_the_first_sheet_that_is_shown_is_read() -> None:
     assert refusal(data, "city", options=ReadOptions(sheet="Sheet")).code == "SHEET", "it is hidden"
 
 
+ODD = {
+    "styles.xml": [(rb"<fills.*</fills>", b"<fills><fill/></fills>"),
+                   (rb"<borders.*</borders>", b"<borders><border><left style='wavy'/></border></borders>")],
+    "sheet1.xml": [(rb"<pageMargins[^>]*>", b"<pageMargins left='x'/>"),
+                   (rb"<sheetView ", b"<sheetView zoomScale='x' "),
+                   (rb"</sheetData>", b"</sheetData><dataValidations><dataValidation type='x'/></dataValidations>")],
+    ".xml": [(rb"http://schemas.openxmlformats.org/spreadsheetml/2006/main",
+              rb"http://purl.oclc.org/ooxml/spreadsheetml/main")],
+}  # fmt: skip
+"""Parts of a workbook that say nothing of its cells, as some programs write them; the last is strict Open XML."""
+
+
+@pytest.mark.parametrize(("part", "old", "new"), [(part, *one) for part, some in ODD.items() for one in some])
+def test_what_says_nothing_of_cells_keeps_nobody_from_reading_them(part: str, old: bytes, new: bytes) -> None:
+    data = workbook(
+        ("city", "n"), ("Kent", 1), ("Ulm", 2), then=lambda sheet: setattr(sheet["B2"], "number_format", "00")
+    )
+    changed = with_sheet(data, lambda xml: re.sub(old, new, xml, flags=re.DOTALL), part)
+    assert changed != data
+    assert paths(changed, "city", "n") == {("Kent", "01"): 1, ("Ulm", "2"): 1}
+
+
 @pytest.mark.parametrize("kind", ["no places", "prefix", "rich text", "escapes", "days from 1904"])
 def test_what_other_programs_write_is_read_alike(kind: str) -> None:
     data = workbook(("city", "n"), ("Kent", 1), ("Ulm", 2))
@@ -284,6 +306,7 @@ def test_what_no_program_writes_is_refused_and_costs_little() -> None:
         (b"<c r='ZZZZ2'><v>1</v></c>", b"", "TOO_MANY_COLUMNS"),
         (b'<c r="A2"><v>1</v></c>', b"<mergeCells>" + everywhere + b"</mergeCells>", "EXCEL_TOO_LARGE"),
         (b'<c r="A2"><v>1</v>', b"", "EXCEL_CORRUPT"),
+        (b"<x>" * 200 + b"</x>" * 200 + b"<c r='A2'><v>1</v></c>", b"", "EXCEL_CORRUPT"),
     ):  # fmt: skip
         assert refusal(with_row(cells, after), "city").code == code
     late = with_sheet(plain, lambda xml: b"<!--" + b"<" * (3 << 20) + b"--><!DOCTYPE x [<!ENTITY a 'a'>]>" + xml)

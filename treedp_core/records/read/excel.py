@@ -1,8 +1,10 @@
 """Excel workbooks (.xlsx): a sheet as a person sees it, all cells as text; what they unpack to is checked.
 
 They are read by expat, which comes with Python. Of the libraries, calamine takes a tenth of the time and gives neither
-number formats nor hidden rows nor formulas without a value; openpyxl takes half as long again, and gives merged cells
-and hidden rows only where it holds the whole sheet, 260 MB for 100 000 rows of six cells.
+number formats nor hidden rows nor formulas without a value. A reader on openpyxl's parser of sheets gave the same cells
+in two and a half times the time and three quarters of the lines; but it builds a tree of what it reads, 1.3 GB of a
+file of 66 kB, loses escaped characters of shared texts, and refuses what it does not need: workbooks in strict Open
+XML, and any odd fill, border, margin, view or validation.
 """
 
 from __future__ import annotations

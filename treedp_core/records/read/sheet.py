@@ -99,9 +99,8 @@ def survey(archive: zipfile.ZipFile, part: str) -> Survey:
             if len(found.merged) > MAX_MERGED or n_rows > MAX_MERGED_ROWS:
                 raise InputError("EXCEL_TOO_LARGE", "The sheet has too many merged cells; save it as CSV.")
 
-    with archive.open(part) as content:
-        for _ in feed(content, start):
-            pass
+    for _ in feed(archive, part, start):
+        pass
     return found
 
 
@@ -125,10 +124,9 @@ def rows(archive: zipfile.ZipFile, book: Workbook, seen: Survey) -> Iterator[Row
         ``TOO_MANY_ROWS``, ``TOO_MANY_COLUMNS``.
     """
     reading = _Reading(book, seen)
-    with archive.open(book.part) as content:
-        for _ in feed(content, reading.start, reading.end, reading.data):
-            yield from reading.ready
-            reading.ready.clear()
+    for _ in feed(archive, book.part, reading.start, reading.end, reading.data):
+        yield from reading.ready
+        reading.ready.clear()
 
 
 class _Reading:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from posixpath import join, normpath
-from typing import IO, Final
+from typing import Final
 from xml.parsers import expat
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.read.number_format import BUILT_IN
 
 BLOCK_BYTES: Final = 1 << 16
-MAX_SHEETS: Final = 10_000
-MAX_STYLES: Final = 65_536
+MAX_ELEMENTS: Final = 1 << 17
+"""Of the sheets, and of the styles, of which Excel takes half as many."""
+MAX_NESTED: Final = 100
 _ESCAPED: Final = re.compile(r"_x([0-9A-Fa-f]{4})_")
 Attributes = dict[str, str]
 
@@ -94,21 +95,41 @@ class Texts:
 
 
 def feed(
-    content: IO[bytes],
+    archive: zipfile.ZipFile,
+    part: str,
     start: Callable[[str, Attributes], object],
-    end: Callable[[str], object] | None = None,
+    end: Callable[[str], object] = lambda name: None,
     data: Callable[[str], object] | None = None,
 ) -> Iterator[None]:
-    """Hand a part to the handlers, block by block; they get names as they are written."""
-    parser = expat.ParserCreate()
+    """Hand a part to the handlers, block by block; they get names as they are written.
+
+    Raises
+    ------
+    InputError
+        ``EXCEL_CORRUPT`` for entities, and for elements in one another without end: each that is open takes memory.
+    """
+    parser, n_open = expat.ParserCreate(), 0
+
+    def open_element(name: str, attributes: Attributes) -> None:
+        nonlocal n_open
+        n_open += 1
+        if n_open > MAX_NESTED:
+            raise InputError("EXCEL_CORRUPT", "The Excel file nests its elements deeper than any spreadsheet does.")
+        start(name, attributes)
+
+    def close_element(name: str) -> None:
+        nonlocal n_open
+        n_open -= 1
+        end(name)
+
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = _refuse_entities
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
+    parser.StartElementHandler, parser.EndElementHandler = open_element, close_element
     parser.CharacterDataHandler = data
-    while block := content.read(BLOCK_BYTES):
-        parser.Parse(block, False)
-        yield
+    with archive.open(part) as content:
+        while block := content.read(BLOCK_BYTES):
+            parser.Parse(block, False)
+            yield
     parser.Parse(b"", True)
     yield
 
@@ -117,23 +138,18 @@ def _refuse_entities(*_: object) -> None:
     raise InputError("EXCEL_CORRUPT", "The Excel file declares entities, which no spreadsheet writes.")
 
 
-def _refuse_many(found: Sized, most: int) -> None:
-    if len(found) > most:
-        raise InputError("EXCEL_TOO_LARGE", "The Excel file has more sheets or styles than Excel itself takes.")
-
-
-def _elements(archive: zipfile.ZipFile, part: str) -> list[tuple[str, Attributes]]:
-    """What a small part says of sheets and of where they are."""
+def _elements(archive: zipfile.ZipFile, part: str, *names: str) -> list[tuple[str, Attributes]]:
+    """What the elements of these names say in a small part."""
     found: list[tuple[str, Attributes]] = []
 
     def start(name: str, attributes: Attributes) -> None:
-        if (name := local(name)) in ("Relationship", "sheet", "workbookPr"):
+        if (name := local(name)) in names:
             found.append((name, {local(key): value for key, value in attributes.items()}))
-            _refuse_many(found, MAX_SHEETS)
+            if len(found) > MAX_ELEMENTS:
+                raise InputError("EXCEL_TOO_LARGE", "The Excel file has more sheets or styles than Excel itself takes.")
 
-    with archive.open(part) as content:
-        for _ in feed(content, start):
-            pass
+    for _ in feed(archive, part, start):
+        pass
     return found
 
 
@@ -145,14 +161,13 @@ def open_workbook(archive: zipfile.ZipFile, sheet: str | None) -> Workbook:
     InputError
         ``EXCEL_CORRUPT`` where no sheet of cells is shown, ``SHEET`` where that one is not.
     """
-    main = _target(_elements(archive, "_rels/.rels"), "/officeDocument", "")
+    main = _target(_elements(archive, "_rels/.rels", "Relationship"), "/officeDocument", "")
     folder, _, name = main.rpartition("/")
-    links = _elements(archive, join(folder, "_rels", f"{name}.rels"))
+    links = _elements(archive, join(folder, "_rels", f"{name}.rels"), "Relationship")
     parts = {
-        one["Id"]: _path(folder, one["Target"]) for element, one in links
-        if element == "Relationship" and one.get("Type", "").endswith("/worksheet")
+        one["Id"]: _path(folder, one["Target"]) for _, one in links if one.get("Type", "").endswith("/worksheet")
     }  # fmt: skip
-    said = _elements(archive, main)
+    said = _elements(archive, main, "sheet", "workbookPr")
     shown = {
         one.get("name", ""): parts[one["id"]] for element, one in said
         if element == "sheet" and one.get("id") in parts and one.get("state", "visible") == "visible"
@@ -177,8 +192,8 @@ def _path(folder: str, target: str) -> str:
 
 def _target(links: list[tuple[str, Attributes]], kind: str, folder: str, otherwise: str | None = None) -> str:
     """Where a part of some kind is."""
-    for element, one in links:
-        if element == "Relationship" and one.get("Type", "").endswith(kind):
+    for _, one in links:
+        if one.get("Type", "").endswith(kind):
             return _path(folder, one["Target"])
     if otherwise is None:
         raise InputError("EXCEL_CORRUPT", "The Excel file is damaged or no workbook; save it again as .xlsx.")
@@ -196,34 +211,20 @@ def _shared(archive: zipfile.ZipFile, part: str) -> list[str]:
         if name == "si":
             found.append(texts.taken())
 
-    with archive.open(part) as content:
-        for _ in feed(content, lambda name, attributes: texts.start(local(name)), end, texts.data):
-            pass
+    for _ in feed(archive, part, lambda name, attributes: texts.start(local(name)), end, texts.data):
+        pass
     return found
 
 
 def _formats(archive: zipfile.ZipFile, part: str) -> list[str]:
-    """The number format of each style of cells."""
-    own: dict[int, str] = {}
-    styles: list[int] = []
-    among = False
-
-    def start(name: str, attributes: Attributes) -> None:
-        nonlocal among
-        name = local(name)
-        if name == "numFmt" and attributes.get("numFmtId", "").isdecimal():
-            own[int(attributes["numFmtId"])] = attributes.get("formatCode", "")
-        elif name == "cellXfs":
-            among = True
-        elif name == "xf" and among:
-            styles.append(int(attributes.get("numFmtId", "0")))
-            _refuse_many(styles, MAX_STYLES)
-
-    def end(name: str) -> None:
-        nonlocal among
-        among = among and local(name) != "cellXfs"
-
-    with archive.open(part) as content:
-        for _ in feed(content, start, end):
-            pass
-    return [own.get(one, BUILT_IN.get(one, "")) for one in styles]
+    """The number format of each style of cells: those of named styles come before, and are none of them."""
+    own: dict[str, str] = {}
+    styles: list[str] = []
+    for name, one in _elements(archive, part, "numFmt", "cellXfs", "xf"):
+        if name == "cellXfs":
+            styles.clear()
+        elif name == "numFmt":
+            own[one.get("numFmtId", "")] = one.get("formatCode", "")
+        else:
+            styles.append(one.get("numFmtId", "0"))
+    return [own.get(one, BUILT_IN.get(int(one), "")) for one in styles]

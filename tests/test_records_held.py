@@ -25,7 +25,7 @@ from treedp_core.records import (
     domain_taken_from_the_data,
     inspect,
 )
-from treedp_core.records.hierarchies import leaves_of, suggested
+from treedp_core.records.hierarchies import labels_of, leaves_of, suggested
 from treedp_core.records.read import sources
 from treedp_core.records.read.holding import MAX_HELD_COLUMNS, hold
 from treedp_core.records.read.numeric import look_at_numbers
@@ -216,6 +216,12 @@ def test_a_million_labels_take_little_memory_also_while_they_are_sent() -> None:
     few = count_hierarchy(FILES["csv"], LEVELS, domain=FROM_DATA)
     assert pickle.loads(pickle.dumps(few)).labels.of_level(2).tolist() == few.labels.of_level(2).tolist()
     assert kept <= 50 * n and peak <= 75 * n  # bytes; text one by one took 90 and 109
+
+
+def test_a_column_that_is_not_kept_has_no_labels_to_pick_from() -> None:
+    columns = hold(pa.table({"town": ["Ulm", "Kiel"], "at": pa.array([0, 1], pa.timestamp("us"))}))
+    assert columns is not None and columns.left_out == ("at",)
+    assert labels_of(columns, "town") == ["Kiel", "Ulm"] and labels_of(columns, "at") == []
 
 
 def test_an_order_follows_which_column_determines_which() -> None:

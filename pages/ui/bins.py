@@ -188,7 +188,7 @@ def _offered(table: Table) -> tuple[str, ...] | None:
     """The columns that hold numbers, and those that may but were too large to be kept; None where nobody has looked."""
     if table.columns is None:
         return None
-    unknown = set(table.columns.left_out).intersection(table.preview.maybe_numbers)
+    unknown = set(table.columns.left_out).intersection(table.preview.columns_for("number"))
     return (*table.columns.numbers, *(name for name in table.preview.columns if name in unknown))
 
 

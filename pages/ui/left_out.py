@@ -43,7 +43,9 @@ def _of_offered(
 def _named(table: Table, columns: Sequence[str], offered: Sequence[Suspect]) -> list[Suspect]:
     """Ask for more labels whose rows are left out: of all that occur, where columns are here and have few, or typed."""
     held = table.columns
-    looked_in = list(columns) or [one for one in table.preview.columns if held is not None and one not in held.numbers]
+    looked_in = list(columns)
+    if not columns and held is not None:
+        looked_in = [one for one in table.preview.columns_for("label") if one not in held.numbers]
     if not looked_in:
         return []
     labels = [] if held is None else [(one, label) for one in looked_in for label in labels_of(held, one)]

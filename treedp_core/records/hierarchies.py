@@ -105,12 +105,14 @@ def suspected_in(held: HeldColumns, columns: Sequence[str] = (), weight: str | N
 
 
 def labels_of(held: HeldColumns, column: str) -> list[str]:
-    r"""Return the labels of a column in reading order; none where it holds numbers, or more than 10,000 labels.
+    r"""Return the labels of a column in reading order; none of numbers, of over 10,000, or not kept.
 
     >>> from treedp_core.records.read.holding import hold
     >>> labels_of(hold(b"state,pay\nOhio,3\nAll states,4\nOhio,5\n"), "state")
     ['All states', 'Ohio']
     """
+    if column in held.left_out:
+        return []
     kind = held.table.schema.field(column).type
     if not pa.types.is_dictionary(kind) or not is_text(kind.value_type) or held.distinct[column] > _FEW:
         return []

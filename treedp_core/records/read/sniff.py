@@ -8,7 +8,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final
+from typing import Final, Literal
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.read import text
@@ -68,11 +68,10 @@ class Preview:
     uses: tuple[str, ...] = ()
     leaps: list[tuple[int, int]] = field(default_factory=list, compare=False, repr=False)
 
-    @property
-    def maybe_numbers(self) -> tuple[str, ...]:
-        """The columns that can be numbers, by their type."""
+    def columns_for(self, what: Literal["label", "number"]) -> tuple[str, ...]:
+        """Return the columns that can be labels, or numbers, by their type."""
         uses = self.uses or ("any",) * len(self.columns)
-        return tuple(name for name, use in zip(self.columns, uses, strict=True) if use in ("any", "number"))
+        return tuple(name for name, use in zip(self.columns, uses, strict=True) if use in ("any", what))
 
 
 def preview_csv(source: FileSource, options: ReadOptions) -> Preview:

@@ -22,12 +22,11 @@ from treedp_core.noise.law import IntegerLaw
 from treedp_core.privacy import Accounting, Guarantee, NeighbouringRelation, Precision, ProtectedUnit, Spread
 from treedp_core.privacy.accounting import largest_total
 from treedp_core.privacy.conversions import epsilon_to_rho
+from treedp_core.privacy.left_and_new import COMPOSED, delta_of
 from treedp_core.privacy.rounding import quotient_below, sqrt_above
 from treedp_core.tree import AnyArray, FloatArray, IntArray
 
 LAWS: Final = ("discrete_laplace", "discrete_gaussian")
-COMPOSED: Final = 64
-"""Levels up to which the noise is the smallest by numerical accounting, above by the formula."""
 POINTS: Final = 600
 _LITTLE: Final = 2.0**-10
 """Part of epsilon that new nodes may lose beside Gaussian noise."""
@@ -119,7 +118,7 @@ def stability(unit: ProtectedUnit, levels: range, epsilon: float, delta: float, 
         Levels of the tree that are told of, the root's is 0: the last one for leaves alone, whose sums are then the
         other levels.
     epsilon, delta : float
-        The promise of all levels together; half of delta is for Gaussian noise.
+        The promise of all levels together.
     law : str
         "discrete_laplace" or "discrete_gaussian".
 
@@ -145,7 +144,10 @@ def stability(unit: ProtectedUnit, levels: range, epsilon: float, delta: float, 
     -log P(Z < t - c) is convex in c, no split between is worse; at a root that is told it is one node.
     Both are attained, so that a lower threshold breaks the promise.
 
-    Gaussian noise: new nodes lose -log(1 - q) in all, so it is made for epsilon + log(1 - q) and for delta - q.
+    Gaussian noise on the nodes of one record: `delta_of` says what is lost for each number of nodes that are left or
+    new, the noise is made for all of delta where none is, and the threshold for the others. Of several records some
+    may leave a node and others stay: there new nodes lose -log(1 - q) in all, so the noise is made for
+    epsilon + log(1 - q) and for delta - q, with q at most half of delta.
 
     >>> unit = ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN)  # a known root, and leaves
     >>> made = stability(unit, range(2), 1.0, 1e-3, "discrete_laplace")
@@ -165,11 +167,12 @@ def stability(unit: ProtectedUnit, levels: range, epsilon: float, delta: float, 
         noise: IntegerLaw = DiscreteLaplace(quotient_below(loss, _charged(unit, told) * unit.contributions))
         rare = whole
     else:
-        rare = min(whole / 2, -math.expm1(-_LITTLE * loss))
+        rare = min(whole / 2, -math.expm1(-_LITTLE * loss)) if unit.contributions > 1 else 0.0
         noise = _gaussian(unit, told, (loss + math.log1p(-rare)) * _BELOW, (whole - rare) * _BELOW)
+        rare = rare or whole
         way = Accounting.NUMERICAL if len(told) <= COMPOSED else Accounting.FORMULA
     promise = Guarantee(unit, loss, whole, precision=Precision.EXACT, spread=Spread.STACKED, accounting=way)
-    return Stability(noise, _threshold(noise, unit.contributions, told, rare * _BELOW), promise)
+    return Stability(noise, _threshold(noise, unit, told, loss * _BELOW, rare * _BELOW), promise)
 
 
 def _charged(unit: ProtectedUnit, told: range) -> Fraction:
@@ -178,14 +181,20 @@ def _charged(unit: ProtectedUnit, told: range) -> Fraction:
     return sides * unit.exact_charge([int(level in told) for level in range(told.stop)])
 
 
-def _threshold(noise: IntegerLaw, m: int, told: range, rare: float) -> int:
-    """Return the least count from which on no more than `rare` is told of what m records left."""
+def _threshold(noise: IntegerLaw, unit: ProtectedUnit, told: range, epsilon: float, rare: float) -> int:
+    """Return the least count from which on no more than `rare` is told of what m records left.
+
+    Beside Gaussian noise of one record that is what is lost with the noise, too.
+    """
+    m = unit.contributions
 
     def untold(threshold: int, count: int) -> float:
         return -math.log1p(-0.5 * float(noise.tail(threshold - count - 1.0)))
 
     def keeps(threshold: int) -> bool:
         alone, together = untold(threshold, 1), untold(threshold, m)
+        if isinstance(noise, DiscreteGaussian) and m == 1:
+            return delta_of(noise, unit, told, epsilon, alone) <= rare
         below = range(max(told.start, 1), told.stop)
         left = (0 in told) * together + len(below) * max(m * alone, together)
         pays = not isinstance(noise, DiscreteLaplace) or max(alone, together / m) <= noise.inverse_scale * _BELOW

@@ -279,6 +279,22 @@ def test_the_sheet_of_a_workbook_is_chosen_and_counted_again_and_handed_over() -
     assert "sheet='June'" in file.ran.snippet() and file.columns.options.sheet == "June"
 
 
+def test_another_sheet_is_named_where_the_first_one_is_no_table() -> None:
+    book, stored = openpyxl.Workbook(), io.BytesIO()
+    book.active.title = "About"
+    for cell in ("place", "x"):
+        (book["People"] if "People" in book.sheetnames else book.create_sheet("People")).append([cell])
+    book.save(stored)
+    app = open_page("data", source="upload")
+    app.file_uploader[0].upload("visits.xlsx", stored.getvalue()).run()
+    assert any("of 'About', 'People'" in error.value.replace("`", "") for error in app.error)
+    labelled(app.text_input, "Sheet").set_value("People").run()
+    assert labelled(app.selectbox, "Sheet").value == "People"
+    labelled(app.multiselect, "Columns").set_value(["place"]).run()
+    count(app)
+    assert not app.exception and (held(app).total, held(app).report.recipe.sheet) == (1, "People")
+
+
 def test_a_table_without_numbers_says_so() -> None:
     app = open_page("data", source="upload")
     app.file_uploader[0].upload("ages.csv", b"age,pay\nx,?\n").run()

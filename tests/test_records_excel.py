@@ -353,6 +353,7 @@ def test_the_sheet_of_several_is_chosen_and_then_fixed() -> None:
     one = count_hierarchy(workbook(("city",), ("Kent",)), ["city"], domain=FROM_DATA)
     assert one.report.recipe == Recipe(), "where there is no choice nothing is said"
     assert recipe_of(as_json(Recipe(sheet="February"))).sheet == "February"
-    assert refusal(MONTHS, "city", options=ReadOptions(sheet="March")).code == "NO_ROWS"
+    empty = refusal(MONTHS, "city", options=ReadOptions(sheet="March"))
+    assert empty.code == "NO_ROWS" and "'March' was read, of 'January', 'February', 'March'" in str(empty)
     missing = refusal(MONTHS, "city", options=ReadOptions(sheet="April"))
     assert missing.code == "SHEET" and "'January', 'February', 'March'" in str(missing)

@@ -202,12 +202,15 @@ def _looked_at(file: Candidate, place: DeltaGenerator) -> Table | None:
     if isinstance(file.origin, HeldColumns):
         return _of_columns(file)
     with place:
-        options = replace(_reading_options(file), sheet=st.session_state.get(_sheet_key(file)))
+        options = replace(_reading_options(file), sheet=_sheet_said(file))
     room = 0 if file.asks == "prior" else kept.columns_room()
     work = partial(look_at, file.content, name=file.name, options=options, limit=room)
     found = read_file(file, "look", options, work)
     if not found.is_ready:
         say(found)
+        if found.error is not None and file.name.lower().endswith(".xlsx"):
+            st.text_input("Sheet", key=_sheet_key(file, "named"), max_chars=100, placeholder="the first one",
+                          help="Its name, where the workbook shows several.")  # fmt: skip
         return None
     preview, columns = found.here()
     if columns is not None:
@@ -312,8 +315,14 @@ def _reading_options(file: Candidate) -> ReadOptions:
     return ReadOptions(encoding.strip() or None, delimiter or None)
 
 
-def _sheet_key(file: Candidate) -> str:
-    return file.key("sheet", file.id)
+def _sheet_key(file: Candidate, how: str = "chosen") -> str:
+    return file.key(f"sheet_{how}", file.id)
+
+
+def _sheet_said(file: Candidate) -> str | None:
+    """The sheet that was chosen; or named, where the one before could not be read, and so none was offered."""
+    said = [st.session_state.get(_sheet_key(file, how)) for how in ("named", "chosen")]
+    return next(filter(None, said), None)
 
 
 def _sheet(table: Table) -> None:

@@ -183,7 +183,7 @@ def _refuse_unknown(row: Row, cells: Sequence[tuple[str, str]]) -> None:
 @contextmanager
 def _table(source: FileSource, name: str | None) -> Iterator[_Table]:
     """Open a workbook and find the header: the first row that shows text."""
-    stream, refusal = source.open(), None
+    stream, refusal, book = source.open(), None, None
     try:
         odd = _checked(stream, source.size)
         stream.seek(0)
@@ -197,8 +197,8 @@ def _table(source: FileSource, name: str | None) -> Iterator[_Table]:
             if UNKNOWN in header.cells.values():
                 _refuse_unknown(header, [(letters_of(column), text) for column, text in header.cells.items()])
             yield _Table(book, seen, rows, header)
-    except InputError:
-        raise
+    except InputError as error:
+        refusal = _of_sheet(error, book)
     except (MemoryError, RecursionError):
         refusal = _too_large()
     except (AssertionError, ImportError):
@@ -209,6 +209,15 @@ def _table(source: FileSource, name: str | None) -> Iterator[_Table]:
         source.release(stream)
     if refusal is not None:
         raise refusal from None
+
+
+def _of_sheet(error: InputError, book: Workbook | None) -> InputError:
+    """Return a refusal that says which sheet it is of, where there are several."""
+    if book is None or len(book.sheets) == 1:
+        return error
+    named = ", ".join(map(echo, book.sheets[:8]))
+    told = str(error).removesuffix(".")
+    return InputError(error.code, f"{told}; sheet {echo(book.sheet)} was read, of {named}: the option sheet chooses.")
 
 
 def _checked(stream: BinaryIO, size: int) -> set[str]:

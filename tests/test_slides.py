@@ -12,7 +12,7 @@ import segno
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import dataset, open_page, pick, press, shared_link, widget
-from pages.ui import address, qr
+from pages.ui import address, qr, shell
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
@@ -120,3 +120,13 @@ def test_what_is_said_of_a_code() -> None:
     assert "no other" in qr.note("http://localhost:8501/lab") and qr.note("https://example.org/lab") == ""
     assert qr.image("https://example.org/?" + "x" * qr.LONGEST) == ""
     assert "too long" in qr.note("https://example.org/?" + "x" * qr.LONGEST)
+
+
+def test_every_key_is_heeded_once_whatever_messages_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each message has the keys before it; a page that is loaded anew begins anew."""
+    monkeypatch.setattr(shell.st, "session_state", {})
+    assert shell._not_heeded("a", 0, ["next"]) == ["next"]
+    assert shell._not_heeded("a", 0, ["next", "next", "back"]) == ["next", "back"]
+    assert shell._not_heeded("a", 0, ["next", "next", "back"]) == []
+    assert shell._not_heeded("a", 2, ["back", "next"]) == ["next"], "the first ones are let go"
+    assert shell._not_heeded("b", 0, ["back"]) == ["back"]

@@ -99,22 +99,6 @@ def test_keys_present_step_through_the_views_and_blacken(page: Any, server: Live
     page.wait_for_url("**/lab?present=1")
 
 
-def test_keys_in_quick_succession_are_a_step_each(page: Any, server: LiveServer) -> None:
-    """Seen failing: of those that came while a page was drawn only the last one counted."""
-    slides = "&".join(f"slides={one}" for one in ("lab", "consistency", "cdf", "protects", "methods"))
-    drawn(page, server, f"lab?{slides}&slide=1&present=1", "lab_figure")
-    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight", "PageDown", "ArrowLeft"):
-        page.keyboard.press(key)
-    page.wait_for_url("**/protects?*slide=4*")
-    settle(page)
-    assert page.locator(".st-key-slide_number").inner_text() == "4 of 5", "the fifth was the last"
-    page.keyboard.press("ArrowLeft")
-    page.keyboard.press("ArrowLeft")
-    page.wait_for_url("**/consistency?*slide=2*")
-    settle(page)
-    assert page.locator(".st-key-slide_number").inner_text() == "2 of 5"
-
-
 @pytest.mark.parametrize("name", ["", "lab"])
 def test_a_key_is_heard_while_the_page_loads(page: Any, server: LiveServer, name: str) -> None:
     page.goto(f"{server.url}/{name}", wait_until="domcontentloaded")

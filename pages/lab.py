@@ -5,7 +5,6 @@ from functools import partial
 from pages.ui.page import Page, View
 from pages.ui.unused import unspent, unused_by
 from pages.views.lab import settings as s
-from pages.views.lab.sides import sides
 from pages.views.lab.view import show
 from treedp_core.studies.sweep.series import VIEWS
 
@@ -20,7 +19,6 @@ PAGE = Page(
     settings=s.SETTINGS,
     presets=s.PRESETS,
     switch=s.VIEW,
-    releases=sides,
     views=tuple(View(name, partial(show, name), ignores=unspent(s.COMPARED) | unused_by(s.METRIC)) for name in VIEWS),
     learnt=(
         "An unbiased release's error falls about as 1/ε, so the curves keep their distance: the choice of "

@@ -6,7 +6,7 @@ import math
 from copy import deepcopy
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
@@ -238,6 +238,10 @@ def test_runs_of_thresholds_are_compared_on_the_same_noise() -> None:
     assert most_trials([("B", sides[0], sides[1])]) == 100
 
 
+FIRST: Final = {"lab": {"view": "epsilon", "part": "lab_figure"}}
+"""The first view of a page, and its figure."""
+
+
 def test_a_cell_of_every_page_that_releases_is_drawn_again_as_its_page_would() -> None:
     """From the settings of the cell, whatever the session's are; formulas have nothing that is drawn."""
     asked = {
@@ -265,7 +269,8 @@ def test_a_cell_of_every_page_that_releases_is_drawn_again_as_its_page_would() -
     )
     app.session_state["eps"] = 0.5
     app.session_state["cells"] = [
-        cell(at, page=page, settings=given) for at, (page, (given, _)) in enumerate(asked.items())
+        cell(at, page=page, settings=given, **FIRST.get(page, {}))
+        for at, (page, (given, _)) in enumerate(asked.items())
     ]
     app.session_state["formulas"] = [cell(1, page="branching"), cell(2, page="branching")]
     app.run()

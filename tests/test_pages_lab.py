@@ -27,7 +27,6 @@ from oracles_pages import (
 from oracles_tree import random_parents
 from pages.ui import jobs
 from pages.ui.kept import Kept
-from pages.views.lab import words as lab_words
 from treedp_core.errors import METRICS
 from treedp_core.experiment import EPSILON_GRID, Experiment, run, smallest_epsilon
 from treedp_core.mechanisms import MECHANISMS
@@ -35,6 +34,7 @@ from treedp_core.postprocess.chains import CHAINS
 from treedp_core.studies.sweep.lines import Line, Value
 from treedp_core.studies.sweep.series import VIEWS, Series
 from treedp_core.tree import Tree
+from treedp_core.views.lab import words as lab_words
 from treedp_core.words import short
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
@@ -216,7 +216,8 @@ def test_custom_shares_are_checked(lab: Callable[..., AppTest], text: str, part:
     assert not app.exception
     assert part in words(app)
     assert "BUDGET_SPLIT" in words(app)
-    assert figure(app, "lab_figure")["data"] == []
+    assert figure(app, "lab_figure")["data"] == figure(lab(), "lab_figure")["data"]
+    assert "Shown meanwhile: " in words(app)
     assert app.session_state["lab_mechanisms"] == ["discrete_laplace"]
 
 

@@ -273,6 +273,11 @@ def table(*entries: E) -> Table[E]:
     return Table(*entries)
 
 
+def generation() -> int:
+    """Return a number that is another one once any table has changed: part of the key of what is kept."""
+    return Table._n_changes
+
+
 def lookup(entries: Mapping[str, E], name: str, what: str = "entry") -> E:
     """Return the entry of that name; the error lists the valid names.
 

@@ -15,13 +15,13 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import address, book, jobs, kept, notebook_file, page, pins, plans, result, slides, store
+from pages.ui import address, book, jobs, kept, notebook_file, page, pins, plans, rerun, result, slides, store
 from pages.ui.offered import taken
-from pages.ui.setting import PLUG_IN
 from pages.ui.settings import REG, is_page, name_of
 from pages.ui.text import lit
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell
+from treedp_core.views.parameters import PLUG_IN
 from treedp_core.words import plural
 
 RUN: Final = "_run_again"
@@ -81,10 +81,44 @@ def begin() -> None:
             _end()
         st.rerun()
     if again is not None:
+        _by_view(again)
         total = len(again.waiting) + again.done + len(again.failed)
         left, right = st.columns([3, 1], vertical_alignment="center")
         left.caption(f":material/replay: Running {plural(total, 'cell')} again: {again.done + len(again.failed)} done.")
         right.button("Stop", key="again_stop", on_click=_end, help="Cells that were not run again stay as they are.")
+
+
+def _by_view(again: _Again) -> None:
+    """Have the view of the first cell make it again, where it has one; else its page does."""
+    cell = next((one for one in book.notebook().cells if one.id == again.waiting[0]), None)
+    if cell is None or rerun.entry(cell) is None:
+        return
+    try:
+        made = rerun.made_again(cell)
+    except store.Pending:
+        result.progress(store.MAKING, "Making the data", "data sets", can_stop=False)
+        return
+    except InputError as error:
+        _went(again, cell, NO_DATA if error.code == "DATA_MISSING" else f"{UNKNOWN}: {error}")
+        return
+    if made is None:
+        result.progress(rerun.SLOT, "Simulating", "runs")
+        return
+    before = book.held().revision
+    book.change(lambda notebook: notebook.put(made))
+    _went(again, cell, "" if book.held().revision > before else NOT_SHOWN)
+
+
+def _went(again: _Again, cell: Cell, why: str) -> None:
+    """Note how it went with the first cell, and go on with the next."""
+    if why:
+        again.failed[cell.id] = why
+    else:
+        again.done += 1
+        again.new = tuple(one for one in again.new if one != cell.id)
+    del again.waiting[0]
+    again.moves = True
+    st.rerun()
 
 
 def step() -> None:
@@ -93,6 +127,8 @@ def step() -> None:
     if again is None or again.moves:
         return
     cell = next((one for one in book.notebook().cells if one.id == again.waiting[0]), None)
+    if cell is not None and rerun.entry(cell) is not None:
+        return
     of_page = cell if cell is not None and is_page(cell.page) and not again.refused else None
     if of_page is not None and (_is_elsewhere(of_page) or any(one.is_running for one in jobs.jobs().slots.values())):
         return
@@ -138,6 +174,8 @@ def _is_elsewhere(cell: Cell) -> bool:
 
 
 def _show(cell: Cell) -> None:
+    if rerun.entry(cell) is not None:
+        return
     st.session_state[result.START_ALL] = "simulation" in cell.badges
     st.session_state[RUN].refused = tuple(name_of(key) for key, _ in put_back(cell))
     slides.open_page(cell.page)

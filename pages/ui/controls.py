@@ -26,13 +26,15 @@ POST_HELP: Final = "Costs no privacy budget. “Advanced” in the sidebar shows
 SHARES_HELP: Final = "One share for each level from the root down, summing to at most 1; 0 leaves a level unmeasured."
 
 
+ACCOUNTING_HELP: Final = (
+    "How the noise becomes ε. The zCDP formula holds for all noise of one ρ; numerical accounting composes the losses "
+    "of this noise, rounded up, and so keeps the same promise with less of it."
+)
+
+
 def accounted(key: str) -> Setting[str]:
     """Return a setting that says how discrete Gaussian noise becomes ε."""
-    return choice(
-        key, USUAL.value, {one.value: one for one in Accounting}, label="Accounting",
-        help="How the noise becomes ε. The zCDP formula holds for all noise of one ρ; numerical accounting composes "
-        "the losses of this noise, rounded up, and so keeps the same promise with less of it.",
-    )  # fmt: skip
+    return choice(key, USUAL.value, {one.value: one for one in Accounting}, label="Accounting", help=ACCOUNTING_HELP)
 
 
 def accounting(setting: Setting[str], mechanisms: Collection[str]) -> None:

@@ -17,14 +17,17 @@ from pages.ui.glossary import explained, said, symbols_in
 from pages.ui.pins import Shown
 from pages.ui.settings import get
 from pages.ui.text import prose, small_print
+from pages.ui.view import Seen
 from treedp_core.figures import style
 from treedp_core.figures.dark import on_dark, repainted
+from treedp_core.figures.draft import Draft
 from treedp_core.figures.narrow import stacked
 from treedp_core.figures.reliability import watermark
-from treedp_core.notebook.code import Ran, call
+from treedp_core.notebook.code import Part, Ran, call
 from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.records.export.tables import IN_NAMES, apart, csv_bytes, csv_files, frame_of, zipped
 from treedp_core.studies.budget import NOT_PRIVATE
+from treedp_core.views.finding import Finding
 from treedp_core.words import short, unbroken
 
 NARROW: Final = "_is_narrow"
@@ -35,17 +38,19 @@ LEAST_HEIGHT: Final = 260
 MOVING_HEIGHT: Final = 400
 """Of what draws itself below the first screen."""
 Formats = Mapping[str, Any]
+Numbers = Ran[Columns] | Part[Columns]
+"""The call that gives a table."""
 NO_FORMATS: Final[Formats] = {}
 _RIGHT: Final = st.column_config.TextColumn(alignment="right")
 
 
 def figure(
-    fig: go.Figure | Ran[go.Figure],
+    fig: go.Figure | Draft | Ran[go.Figure] | Ran[Draft],
     *,
     key: str,
     alt: str,
     caption: str,
-    ran: Ran[Columns] | None = None,
+    ran: Numbers | None = None,
     has_code: bool = True,
     select: bool = False,
     brush: Callable[[float, float], None] | None = None,
@@ -53,6 +58,7 @@ def figure(
     how: str = "",
     label: str = "",
     simulated: bool = False,
+    shown: Shown | None = None,
 ) -> str | None:
     """Show a plotly figure with its caption and footer; with `select`, return the id of the mark that was clicked.
 
@@ -84,11 +90,13 @@ def figure(
     simulated : bool
         Whether the table is of a simulated release: then each row of it and the name of its file say so.
     """
-    marked = label.startswith(NOT_PRIVATE)
+    marked = label.startswith(NOT_PRIVATE) and not isinstance(fig, Draft)  # a finding's figure is marked as it is made
     if isinstance(fig, Ran):
-        if ran is not None:
+        if isinstance(ran, Ran):
             ran = ran.drawn_by(call(watermark, fig.named("unmarked"), NOT_PRIVATE) if marked else fig)
         fig = fig.value
+    if isinstance(fig, Draft):
+        fig = fig.figure()
     if label:
         if marked:
             watermark(fig, NOT_PRIVATE)
@@ -112,9 +120,38 @@ def figure(
         key, ran, label=label, simulated=simulated,
         private=NOT_PRIVATE in f"{caption} {label} {'' if ran is None else ran.about}",
         about=here if answer else "", has_code=has_code,
-        shown=Shown(key, fig, ran, alt, caption, answer, label, simulated, has_code),
+        shown=shown or Shown(key, fig, ran, alt, caption, answer, label, simulated, has_code),
     )  # fmt: skip
     return _clicked(event) if select else None
+
+
+def found(
+    seen: Seen[Any],
+    *,
+    select: bool = False,
+    brush: Callable[[float, float], None] | None = None,
+    has_code: bool = True,
+) -> str | None:
+    """Show what a view found as the figure of the first screen, with its notes; see `figure`."""
+    finding = seen.finding
+    if finding.figure is None:
+        if finding.answer:
+            say(finding.answer)
+        return None
+    clicked = figure(
+        finding.figure, key=seen.entry.part, alt=finding.alt, caption=finding.caption, ran=seen.ran, select=select,
+        brush=brush, answer=finding.answer, how=finding.how, label=finding.label, simulated=finding.is_simulated,
+        has_code=has_code, shown=pins.of_seen(seen),
+    )  # fmt: skip
+    for note in finding.notes:
+        small_print(f":material/info: {note}")
+    return clicked
+
+
+def found_table(seen: Finding, *, formats: Formats = NO_FORMATS, **look: Any) -> None:
+    """Show the table that a section found, with its caption and nothing else: see `plain_table`."""
+    if not seen.is_empty:
+        plain_table(seen.table, alt=seen.alt, caption=seen.caption, formats=formats, **look)
 
 
 def chart(fig: go.Figure, *, key: str, alt: str, on_stage: bool, **select: Any) -> Any:
@@ -313,7 +350,7 @@ def _greek_in(columns: Columns) -> Iterator[str]:
 
 def footer(
     key: str,
-    ran: Ran[Columns] | None,
+    ran: Numbers | None,
     *,
     label: str = "",
     simulated: bool = False,
@@ -345,13 +382,13 @@ def footer(
         exporting.button(kept)
 
 
-def code_popover(key: str, ran: Ran[Any], label: str = "") -> None:
+def code_popover(key: str, ran: Ran[Any] | Part[Any], label: str = "") -> None:
     """Show the code that repeats a call; `label` says what must stand in every copy of it."""
     with st.popover("Code", icon=":material/code:", type="tertiary", help="The call that gives these numbers"):
         st.code((f"# {label}\n" if label else "") + ran.snippet(), language="python")
 
 
-def _data(key: str, ran: Ran[Columns], label: str, *, private: bool, simulated: bool, several: bool) -> None:
+def _data(key: str, ran: Numbers, label: str, *, private: bool, simulated: bool, several: bool) -> None:
     """Offer a table as CSV, or `several` in a ZIP: what is true and what is released apart."""
     title = pins.title_of(pins.name_now(), key) if pins.can_keep() else key
     name = named(title, private=private or several)
@@ -366,11 +403,11 @@ def _data(key: str, ran: Ran[Columns], label: str, *, private: bool, simulated: 
     )
 
 
-def _file(ran: Ran[Columns], label: str) -> bytes:
+def _file(ran: Numbers, label: str) -> bytes:
     return csv_bytes(labelled(ran.value, label) if label else ran.value)
 
 
-def _files(ran: Ran[Columns], name: str, label: str, simulated: bool) -> bytes:
+def _files(ran: Numbers, name: str, label: str, simulated: bool) -> bytes:
     columns = labelled(ran.value, label) if label else ran.value
     return zipped(csv_files(columns, name, private=True, simulated=simulated))
 

@@ -7,10 +7,10 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import plans
-from pages.ui.setting import MAX_TEXT
 from pages.ui.settings import REG, SPLIT_SHARES
 from treedp_core.experiment import Experiment
 from treedp_core.studies.budget import Origin, Source
+from treedp_core.views.parameters import MAX_TEXT
 
 PAGES: Final = ("lab", "con", "plan")
 """Pages that take it over as their custom split; on the Budget page it was chosen, or becomes one's own."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -15,19 +16,23 @@ from pages.ui.offered import offer, taken
 from pages.ui.refusals import refusal_in_passing
 from pages.ui.settings import get
 from pages.ui.text import lit
+from pages.ui.view import Seen
 from treedp_core import __version__
 from treedp_core.checks import InputError
+from treedp_core.figures.draft import Draft
 from treedp_core.notebook import Cell, table_of, told
 from treedp_core.notebook.cell import NOT_REVIEWED
-from treedp_core.notebook.code import Ran
+from treedp_core.notebook.code import Part, Ran
 from treedp_core.notebook.drawing import Drawing, checked
 from treedp_core.notebook.given import MAX_TABLE_ROWS
 from treedp_core.notebook.program import slug
 from treedp_core.notebook.study import note_of
 from treedp_core.notebook.traced import may_hold_counts, own_data
+from treedp_core.plans import ReleasePlan
 from treedp_core.records import Dataset
 from treedp_core.records.export.columns import Columns
 from treedp_core.studies.budget import NOT_PRIVATE
+from treedp_core.views.inputs import Inputs, ReleaseInputs, parameters_of
 from treedp_core.words import whole
 
 CHANGE: Final = "move a control, or choose other data, then press Compare"
@@ -44,7 +49,7 @@ class Shown:
     ----------
     key : str
         Which one of the page.
-    figure : plotly Figure, or a Ran of one, optional
+    figure : plotly Figure, Draft, or a Ran of one, optional
         As it is drawn on light ground.
     ran : Ran, optional
         The call that gives the table behind it.
@@ -56,11 +61,13 @@ class Shown:
         Whether the code of that call is shown.
     badges : tuple of str
         Kinds of its numbers, where they are others than the page says.
+    inputs : Inputs, optional
+        What its view was given.
     """
 
     key: str
-    figure: go.Figure | Ran[go.Figure] | None = None
-    ran: Ran[Columns] | None = None
+    figure: go.Figure | Draft | Ran[go.Figure] | None = None
+    ran: Ran[Columns] | Part[Columns] | None = None
     alt: str = ""
     caption: str = ""
     answer: str = ""
@@ -68,11 +75,22 @@ class Shown:
     simulated: bool = False
     has_code: bool = True
     badges: tuple[str, ...] = ()
+    inputs: Inputs | None = None
 
     @property
     def is_empty(self) -> bool:
         """Whether it has no numbers, as they are still worked out or were refused."""
         return self.ran is None
+
+
+def of_seen(seen: Seen[Any]) -> Shown:
+    """Return what a view found as it stands on its page."""
+    found = seen.finding
+    caption = found.caption if found.caption.startswith(found.label) else f"{found.label} {found.caption}"
+    return Shown(
+        seen.entry.part, found.figure, seen.ran, found.alt, caption, found.answer, found.label, found.is_simulated,
+        badges=found.badges, inputs=seen.found_for,
+    )  # fmt: skip
 
 
 def button(shown: Shown) -> None:
@@ -140,7 +158,7 @@ def _keep(cell: Cell) -> bool:
 
 
 def cell_of(shown: Shown, id: str, name: str) -> Cell:
-    """Return the cell that a figure is kept as.
+    """Return the cell that a figure of the page is kept as.
 
     Raises
     ------
@@ -151,24 +169,47 @@ def cell_of(shown: Shown, id: str, name: str) -> Cell:
         raise InputError("NOTHING_TO_KEEP", f"{NO_NUMBERS}.")
     where = page.shown()
     assert where is not None
+    texts = address.settings_of(where) | store.stood_in()
+    if shown.inputs is not None:
+        keys = {one.key for one in parameters_of(type(shown.inputs)).values()}
+        texts = {key: text for key, text in texts.items() if key not in keys} | shown.inputs.texts()
+    view = where.view.name if where.switch is not None else ""
+    plan = plans.to_keep() if where.name == "plan" else None
+    return of_parts(shown, id, name, where.name, view, texts, told.plain(page.strip_shown()), plan)
+
+
+def of_parts(
+    shown: Shown,
+    id: str,
+    name: str,
+    page: str,
+    view: str,
+    settings: Mapping[str, tuple[str, ...]],
+    about: str,
+    plan: ReleasePlan | None = None,
+) -> Cell:
+    """Return a figure as a cell of a page and view, with the settings it has there; see `Cell`."""
     own = own_datasets()
     data = own_data(shown.ran, own)
     columns, left_out = _table(shown.ran)
     badges = _badges(shown)
     caption = "\n\n".join(filter(None, (shown.caption, result.said_meanwhile(), left_out)))
     return Cell(
-        id=id, name=name, page=where.name, view=where.view.name if where.switch is not None else "", part=shown.key,
-        settings=address.settings_of(where) | store.stood_in(), about=told.plain(page.strip_shown()),
+        id=id, name=name, page=page, view=view, part=shown.key, settings=settings, about=about,
         data=None if data is None else note_of(data, _how(data)),
         figure=_figure(shown.figure), columns=columns, caption=caption, answer=shown.answer, alt=shown.alt,
-        badges=badges, label=shown.label, code=_code(shown), seed=get("seed"),
+        badges=badges, label=shown.label, code=_code(shown), seed=_seed(shown),
         version=__version__, made=datetime.now(UTC).isoformat(timespec="seconds"),
         holds_counts=bool(own) and may_hold_counts(
             shown.ran, own, shown.caption, shown.answer, shown.alt, *badges, *(columns or ()), label=shown.label,
             public=store.made_by_us(),
         ),
-        plan=plans.to_keep() if where.name == "plan" else None,
+        plan=plan,
     )  # fmt: skip
+
+
+def _seed(shown: Shown) -> int:
+    return shown.inputs.seed if isinstance(shown.inputs, ReleaseInputs) else int(get("seed"))
 
 
 def own_datasets() -> list[Dataset]:
@@ -213,13 +254,15 @@ def _figure(figure: Any) -> Drawing | None:
     """A figure as JSON, as every notebook accepts it; one that is too large is left out, its table is kept."""
     if isinstance(figure, Ran):  # drawn only when it is kept
         figure = figure.value
+    if isinstance(figure, Draft):
+        figure = figure.figure()
     if figure is None:
         return None
     text = figure.to_json()
     return Drawing.of(checked(json.loads(text))) if len(text) <= MAX_FIGURE else None
 
 
-def _table(ran: Ran[Columns] | None) -> tuple[dict[str, Any] | None, str]:
+def _table(ran: Ran[Columns] | Part[Columns] | None) -> tuple[dict[str, Any] | None, str]:
     """The table behind a figure, and what is said where it is too long."""
     if ran is None:
         return None, ""

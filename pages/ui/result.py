@@ -158,6 +158,11 @@ def at_once(
     return kept.result(State.READY, slot)
 
 
+def ready(value: T, made_for: Hashable) -> Result[T]:
+    """Return a value that is kept nowhere, as one that was asked for."""
+    return Result(value, "", State.READY, made_for=(made_for,))
+
+
 def refused(slot: str, error: InputError, *, of: Hashable = None) -> Result[Any]:
     """Return the last good value of the same data below a refusal of what it would depend on."""
     kept = _kept(slot, of)

@@ -21,6 +21,7 @@ from pages.ui import (
     shell,
     slides,
     store,
+    tuned,
     uploads,
 )
 from pages.ui.page import ROUTED, Page
@@ -61,6 +62,7 @@ def _run(pages: Sequence[Page], sidebar: Callable[[Page, Sequence[Page]], None])
     store.follow()
     offered.begin()
     result.begin()
+    tuned.settle()
     script = shell.room()
     embedded = bool(st.context.is_embedded)
     _begin_at_home(pages)

@@ -8,11 +8,12 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import book, kept, listed, noted, plans, store
-from pages.ui.setting import Setting, where_more
+from pages.ui.setting import Setting
 from pages.ui.settings import PRESENT, REG, SLIDE
 from treedp_core import __version__
 from treedp_core.checks import InputError
 from treedp_core.notebook.study import WAITING, SettingValue, Study, Table, still_asked
+from treedp_core.views.parameters import where_more
 
 UPLOADS: Final = "_upload_"
 """What the state of an uploader begins with in the session."""

@@ -1,30 +1,22 @@
-"""One setting: its default, its words, how the text of a link becomes its value or is refused, and its control."""
+"""A parameter as a control of a page: its value in this session, its words, and how it looks."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
-from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import glossary
-from treedp_core import checks
-from treedp_core.checks import InputError, echo
 from treedp_core.registry import Table
-from treedp_core.studies.budget import origin_of_text
+from treedp_core.views import parameters
+from treedp_core.views.parameters import MAX_TEXT, Check, Parameter
 
-MAX_DIGITS: Final = 12
-MAX_TEXT: Final = 200
-_NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?", re.ASCII)
-_NOT_FINITE: Final = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
-_FLAGS: Final = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
 _AS_IN: Final[ContextVar[Mapping[str, Any] | None]] = ContextVar("as_in", default=None)
-Check = Callable[[Any], Any]
 T = TypeVar("T")
 Look = Literal["", "segments", "pills", "select", "slider", "number", "text", "toggle"]
 
@@ -82,31 +74,20 @@ def take(chosen: Iterable[Chosen]) -> None:
         one.setting.set(one.value)
 
 
-PLUG_IN: Final = "What a plug-in adds is there once TreeDP is started with it (--plugin)."
 OF_TREE: Final = "_of"
 """Behind the key of a node: of which tree it was when the user walked there."""
 FOLLOWED: Final = "_set_by_link"
 """In the session: keys of the settings set by a link that this run follows, and not drawn so far."""
 
 
-@dataclass(frozen=True)
-class Setting(Generic[T]):
+@dataclass(frozen=True, kw_only=True)
+class Setting(Parameter[T]):
     """A linkable setting, declared once: what it may be, what it says, and its control.
+
+    Its key is that of its widget, too; that of one with many values holds a list.
 
     Parameters
     ----------
-    key : str
-        Its name in links and in the session, and the key of its widget.
-    default : number, str, bool or tuple of str
-        A tuple marks a setting with many values; its widget holds a list.
-    read : function
-        Text of a link -> value; raises `InputError`.
-    grid : tuple
-        Choices of a slider; another valid value from a link joins them (see `choices`).
-    accepts : function
-        Whether a widget's value is one the setting may have: what a browser sends is never trusted.
-    options : mapping or collection, optional
-        Name -> label, or -> an entry with a `label` and perhaps a `help`; read anew whenever the control is drawn.
     drawn : Drawn
         Its control.
     own : object, optional
@@ -115,53 +96,13 @@ class Setting(Generic[T]):
         The value a session begins with where the app was started with one; what is saved names it, as it is no default.
     """
 
-    key: str
-    default: T
-    read: Callable[[str], Any]
-    grid: tuple[Any, ...] = ()
-    accepts: Callable[[Any], bool] = lambda value: True
-    options: Mapping[str, Any] | Collection[str] | None = None
     drawn: Drawn = Drawn()
     own: Any = None
     at_first: Any = None
 
-    @property
-    def is_many(self) -> bool:
-        """Whether it holds several values."""
-        return isinstance(self.default, tuple)
-
-    def parse(self, texts: Sequence[str]) -> Any:
-        """Return the value that a link's texts stand for.
-
-        Raises
-        ------
-        InputError
-            ``LINK_REPEATED`` when a single value is given twice, else what `read` raises.
-        """
-        if self.is_many:
-            values = tuple(self.read(text) for text in texts if text)
-            if len(set(values)) != len(values):
-                raise InputError("LINK_REPEATED", f"Expected each value of {self.key} once.")
-            return values
-        if len(texts) != 1:
-            raise InputError("LINK_REPEATED", f"Expected {self.key} once, got it {len(texts)} times.")
-        return self.read(texts[0])
-
-    def write(self, value: Any) -> str | list[str]:
-        """Return the text of a value in a link."""
-        if self.is_many:
-            return [str(item) for item in value] or [""]
-        return (
-            str(int(value)) if isinstance(value, bool) else f"{value:.12g}" if isinstance(value, float) else str(value)
-        )
-
     def fresh(self) -> Any:
         """Return the default, as its widget holds it."""
         return list(self.default) if isinstance(self.default, tuple) else self.default
-
-    def choices(self, value: Any) -> list[Any]:
-        """Return the choices of its slider: the grid, and the present value where a link brought another one."""
-        return sorted({*self.grid, value})
 
     @property
     def value(self) -> T:
@@ -308,131 +249,53 @@ def in_a_row() -> DeltaGenerator:
     return st.container(horizontal=True, gap="small", vertical_alignment="bottom")
 
 
+def control(parameter: Parameter[T], *, own: Any = None, **drawn: Any) -> Setting[T]:
+    """Return the setting of a page that a parameter is, with the words of its control: see `Drawn` and `Setting`."""
+    shared = {one.name: getattr(parameter, one.name) for one in fields(Parameter)}
+    return Setting(**shared, drawn=Drawn(**drawn), own=own)
+
+
 def number(
     key: str, default: float, check: Check, *, grid: tuple[float, ...] = (), code: str = "VALUE", **drawn: Any
 ) -> Setting[float]:
-    """Return a setting that is a decimal number; `check` returns it or raises `InputError`."""
-    return Setting(
-        key, default, lambda text: check(_decimal(key, text, code)), grid, _passes(check), drawn=Drawn(**drawn)
-    )
+    """Return a setting that is a decimal number: see `parameters.number`."""
+    return control(parameters.number(key, default, check, grid=grid, code=code), **drawn)
 
 
 def whole(
     key: str, default: int, low: int, high: int, *, code: str = "VALUE_RANGE", grid: tuple[int, ...] = (), **drawn: Any
 ) -> Setting[int]:
-    """Return a setting that is a whole number in [low, high]."""
-
-    def check(value: object) -> int:
-        return checks.integer(key, value, low=low, high=high, code=code)
-
-    def read(text: str) -> int:
-        plain = re.fullmatch(r"-?[0-9]{1,20}", text, re.ASCII)
-        return check(int(text) if plain else text)
-
+    """Return a setting that is a whole number in [low, high]: see `parameters.whole`."""
     ends = {"low": low, "high": high, "step": 1, **drawn}
-    return Setting(key, default, read, grid, _passes(check), drawn=Drawn(**ends))
-
-
-def where_more(options: object) -> str:
-    """Return where more options come from, to end a refusal with; nothing where they are not open for more."""
-    return f" {PLUG_IN}" if isinstance(options, Table) else ""
-
-
-def _one_of(key: str, options: Collection[str], label: str) -> Callable[[object], str]:
-    """A check that refuses what is no option; where the options are open for more, it says where more come from."""
-
-    def check(value: object) -> str:
-        try:
-            return checks.one_of(label or key, value, options)
-        except InputError as error:
-            raise InputError(error.code, f"{error}{where_more(options)}") from None
-
-    return check
+    return control(parameters.whole(key, default, low, high, code=code, grid=grid), **ends)
 
 
 def choice(
-    key: str,
-    default: str,
-    options: Mapping[str, Any] | Collection[str],
-    *,
-    once: Mapping[str, str] | None = None,
-    own: str | None = None,
-    **drawn: Any,
+    key: str, default: str, options: Mapping[str, Any] | Collection[str], *, own: str | None = None, **drawn: Any
 ) -> Setting[str]:
-    """Return a setting that is one of the names in `options`.
-
-    `once` maps names in old links to those of today; `own` is its value once a table of one's own is in use.
-    """
-    check = _one_of(key, options, drawn.get("label", ""))
-    return Setting(
-        key, default, lambda text: check((once or {}).get(text, text)), (), _passes(check), options, Drawn(**drawn),
-        own,
-    )  # fmt: skip
+    """Return a setting that is one of the names in `options`: see `parameters.choice`."""
+    return control(parameters.choice(key, default, options, label=drawn.get("label", "")), own=own, **drawn)
 
 
 def several(
     key: str, default: tuple[str, ...], options: Mapping[str, Any] | Collection[str], **drawn: Any
 ) -> Setting[tuple[str, ...]]:
-    """Return a setting that is any number of the names in `options`."""
-    check = _one_of(key, options, drawn.get("label", ""))
-    return Setting(key, default, check, (), lambda values: all(map(_passes(check), values)), options, Drawn(**drawn))
+    """Return a setting that is any number of the names in `options`: see `parameters.several`."""
+    return control(parameters.several(key, default, options, label=drawn.get("label", "")), **drawn)
 
 
 def flag(key: str, default: bool, **drawn: Any) -> Setting[bool]:
-    """Return a setting that is on (1, true, yes, on) or off (0, false, no, off)."""
-    return Setting(
-        key, default, lambda text: _FLAGS[checks.one_of(key, text.lower(), _FLAGS)], (), _is_bool, drawn=Drawn(**drawn)
-    )
+    """Return a setting that is on or off: see `parameters.flag`."""
+    return control(parameters.flag(key, default), **drawn)
 
 
 def words(
-    key: str, default: str, check: Callable[[str], object] = lambda text: None, *, own: str | None = None, **drawn: Any
+    key: str, default: str, check: Callable[[str], object] = str, *, own: str | None = None, **drawn: Any
 ) -> Setting[str]:
-    """Return a setting that is a short text; `check` raises `InputError` for a text it refuses.
-
-    No text at all is refused only where the default is one.
-    """
-
-    def read(text: str) -> str:
-        if not isinstance(text, str) or len(text) > MAX_TEXT:
-            raise InputError("VALUE_RANGE", f"Expected {key} to have at most {MAX_TEXT} characters.")
-        if text.strip() or default:
-            check(text)
-        return text
-
-    return Setting(
-        key, default, read, (), lambda value: isinstance(value, str) and len(value) <= MAX_TEXT, drawn=Drawn(**drawn),
-        own=own,
-    )  # fmt: skip
+    """Return a setting that is a short text: see `parameters.words`."""
+    return control(parameters.words(key, default, check), own=own, **drawn)
 
 
 def tuned_on(key: str) -> Setting[str]:
     """Return a setting that says what shares were tuned on; nothing for shares that look at nothing."""
-    return words(key, "", origin_of_text)
-
-
-def _passes(check: Check) -> Callable[[Any], bool]:
-    def accepts(value: Any) -> bool:
-        try:
-            check(value)
-        except InputError:
-            return False
-        return True
-
-    return accepts
-
-
-def _is_bool(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _decimal(key: str, text: str, code: str) -> float:
-    """Return a decimal number written with digits and a point; nan and inf pass, for the range check to refuse."""
-    if _NOT_FINITE.fullmatch(text):
-        return float(text)
-    mantissa = re.split("[eE]", text)[0]
-    if not _NUMBER.fullmatch(text) or sum(c.isdecimal() for c in mantissa.lstrip("+-0.")) > MAX_DIGITS:
-        raise InputError(
-            f"{code}_FORMAT", f"Expected {key} in digits with a point, at most {MAX_DIGITS} of them, got {echo(text)}."
-        )
-    return float(text)
+    return control(parameters.tuned_on(key))

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from pages.ui.glossary import text
-from pages.ui.setting import Setting, choice, flag, number, tuned_on, whole, words
+from pages.ui.setting import Setting, choice, control, flag, number, tuned_on, whole, words
 from sample_data.catalogue import SAMPLES
 from treedp_core import checks
 from treedp_core.allocation.shares import shares_from_text
@@ -24,6 +24,7 @@ from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records.made_up import MAX_RECORDS, MIN_RECORDS, SHAPES
 from treedp_core.studies.budget import source_of_text
 from treedp_core.tree.text import branching_factors_from_text
+from treedp_core.views.parameters import many
 from treedp_core.words import setting_text, short
 from treedp_core.words import whole as in_full
 
@@ -49,13 +50,9 @@ def _threshold(value: object) -> float:
 
 
 def _slide(link: str) -> str:
-    if not _is_slide(link):
+    if len(link) > LONGEST_SLIDE or link.partition("?")[0] not in _OF_PAGE:
         raise checks.InputError("SLIDE_PAGE", f"Expected a page of this app, in at most {LONGEST_SLIDE} characters.")
     return link
-
-
-def _is_slide(link: str) -> bool:
-    return len(link) <= LONGEST_SLIDE and link.partition("?")[0] in _OF_PAGE
 
 
 def _delta(value: float) -> str:
@@ -112,12 +109,7 @@ SPLIT_SHARES: Final = words("split_shares", "", shares_from_text)
 """The split that pages took over from Budget, from the root down; nothing before the first one."""
 SPLIT_TUNED: Final = tuned_on("split_tuned")
 SPLIT_FROM: Final = words("split_from", "", source_of_text)
-SLIDES: Final = Setting[tuple[str, ...]](
-    "slides",
-    (),
-    _slide,
-    accepts=lambda links: len(links) <= MAX_SLIDES and all(map(_is_slide, links)),
-)
+SLIDES: Final = control(many("slides", _slide, MAX_SLIDES))
 """What a presentation steps through, each as `pages.ui.address.link_of` writes it; without any, a page's views."""
 SLIDE: Final = whole("slide", 0, 0, MAX_SLIDES, code="SLIDE_RANGE")
 """Which of them is shown, from 1; 0 before the first."""

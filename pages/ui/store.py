@@ -73,7 +73,11 @@ def using(data: Dataset) -> Iterator[None]:
 
 def used() -> Ran[Dataset]:
     """Return the data set in use as the call that makes it: what a figure's code begins with."""
-    data = dataset()
+    return call_of(dataset())
+
+
+def call_of(data: Dataset) -> Ran[Dataset]:
+    """Return a data set of this session, or a sample, as the call that makes it."""
     if data is st.session_state.get(_GENERATED, (None, None))[1]:
         return given(data, generate, *st.session_state[_GENERATED][0]).named("data")
     name = next((name for name in SAMPLES if sample(name) is data), None)

@@ -12,12 +12,13 @@ from pages.ui.settings import EPSILON, EPSILON_TUNED, REG, SPLIT_FROM, SPLIT_SHA
 from pages.ui.store import dataset
 from pages.ui.text import plain, small_print
 from treedp_core.checks import InputError
-from treedp_core.experiment import Experiment, prepare, total_of
+from treedp_core.experiment import Experiment
 from treedp_core.notebook import study
-from treedp_core.privacy import Accounting, Currency, ProtectedUnit, exact_shares
+from treedp_core.privacy import Currency, ProtectedUnit, exact_shares
 from treedp_core.privacy.origin import DOOR, PriorKind
 from treedp_core.studies.budget import Ledger, Origin, origin_of_text, source_of_text
 from treedp_core.tree import Tree
+from treedp_core.views import tuning
 
 PAGES: Final = ("bud", "lab", "con", "cdf", "td", "plan", "split")
 """Pages with custom shares; "split" stands for those that pages took over from Budget."""
@@ -29,12 +30,22 @@ def of(page: str) -> Origin | None:
 
     Shares that equal those of another page, as when they are pasted, were tuned on what those were.
     """
-    own = get(f"{page}_tuned")
-    if not own and (mine := _shares(page)):
-        own = next((get(f"{other}_tuned") for other in PAGES if get(f"{other}_tuned") and _shares(other) == mine), "")
-        if own:
-            REG[f"{page}_tuned"].set(own)
-    return origin_of_text(own) if own else None
+    text = text_of(page)
+    return origin_of_text(text) if text else None
+
+
+def text_of(page: str) -> str:
+    """Return what the custom shares of a page were tuned on as a link has it; nothing for what looks at no counts."""
+    if (own := str(get(f"{page}_tuned"))) or not (mine := _shares(page)):
+        return own
+    return next((get(f"{other}_tuned") for other in PAGES if get(f"{other}_tuned") and _shares(other) == mine), "")
+
+
+def settle() -> None:
+    """Note what shares that were pasted were tuned on, so that it stays with them: before the controls of a run."""
+    for page in PAGES:
+        if text := text_of(page):
+            REG[f"{page}_tuned"].set(text)
 
 
 def keep(page: str, origin: Origin | None) -> None:
@@ -48,9 +59,8 @@ def in_force(page: str) -> Origin | None:
 
 
 def accounting(page: str, chosen: str) -> str:
-    """Return how noise is accounted for: by the formula where a prior was paid for, as its noise may be another."""
-    prior = in_force(page)
-    return Accounting.FORMULA.value if prior is not None and prior.spent else chosen
+    """Return how noise is accounted for: see `tuning.accounting`."""
+    return tuning.accounting(get(f"{page}_allocation"), text_of(page), chosen)
 
 
 def tells_epsilon() -> bool:
@@ -79,36 +89,17 @@ def of_plan(split: Origin | None) -> dict[str, Origin]:
 
 def label(page: str) -> str:
     """Return what every figure, table and export of a page must say of its split; nothing where it looks at nothing."""
-    origin = in_force(page)
-    if origin is None or not origin.spent:
-        return "" if origin is None else origin.label
-    return f"{origin.label} That is charged on top of what the levels spend."
+    return tuning.label(get(f"{page}_allocation"), text_of(page))
 
 
 def admit(page: str, unit: ProtectedUnit, currency: Currency, total: float, per_level: Sequence[float]) -> Ledger:
-    """Return the ledger of a page's split, what it was tuned on included.
-
-    Raises
-    ------
-    InputError
-        ``PRIOR_OTHER``, ``BUDGET_EXCEEDED``.
-    """
-    spent = tuple(0.0 if unit.total_is_public and level == 0 else a for level, a in enumerate(per_level))
-    return Ledger(unit, currency, total, in_force(page), spent)
+    """Return the ledger of a page's split: see `tuning.admit`."""
+    return tuning.admit(in_force(page), unit, currency, total, per_level)
 
 
 def admit_experiment(page: str, experiment: Experiment, tree: Tree) -> Ledger | None:
-    """Return the ledger of an experiment with a page's split; None where the split was tuned on nothing.
-
-    Raises
-    ------
-    InputError
-        What `admit` and `experiment.prepare` raise.
-    """
-    if in_force(page) is None:
-        return None
-    budget = prepare(experiment, tree).budget
-    return admit(page, experiment.unit, budget.currency, total_of(experiment, tree), budget.per_level)
+    """Return the ledger of an experiment with a page's split: see `tuning.admit_experiment`."""
+    return tuning.admit_experiment(in_force(page), experiment, tree)
 
 
 def whence(page: str) -> str:

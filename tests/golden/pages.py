@@ -14,6 +14,7 @@ from oracles_pages import RAGGED, decoded, open_page
 from pages.ui import pins
 from pages.ui.pins import Shown
 from test_pages_contract import VIEWS
+from treedp_core.figures.draft import Draft
 from treedp_core.notebook.code import Ran
 
 STATES: Final[dict[str, dict[str, Any]]] = {
@@ -59,6 +60,7 @@ def _shown(page: str, switch: dict[str, str], data: Any, link: dict[str, str], o
 
 def _numbers(shown: Shown) -> Kept:
     figure = shown.figure.value if isinstance(shown.figure, Ran) else shown.figure
+    figure = figure.figure() if isinstance(figure, Draft) else figure
     drawn = {} if not isinstance(figure, go.Figure) else {"figure": of_figure(decoded(json.loads(figure.to_json())))}
     table = {} if shown.ran is None else {"table": of_table(shown.ran.value)}
     return drawn | table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -64,6 +64,11 @@ class Draft:
         """Return it as plotly's figure, whose every property is checked unless `unchecked` says otherwise."""
         self.data = [inked(one) for one in self.data]
         return go.Figure(data=self.data, layout=self.layout, _validate=_CHECKED.get())
+
+    def _repr_mimebundle_(self, include: Iterable[str] = (), exclude: Iterable[str] = ()) -> dict[str, Any]:
+        """Show itself in Jupyter."""
+        shown: dict[str, Any] = self.figure()._repr_mimebundle_(include, exclude)
+        return shown
 
     def update_layout(self, **properties: Any) -> Draft:
         """Set properties; of what has parts, those that are named."""

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from treedp_core.figures.colour import rgba
-from treedp_core.figures.draft import Trace, scatter
+from treedp_core.figures.draft import Draft, Trace, scatter
 from treedp_core.figures.style import GREY, axis, limits, look, new_figure
 from treedp_core.figures.text import count_text, plot_text
 from treedp_core.tree import AnyArray, FloatArray, IntArray
@@ -29,7 +28,7 @@ def one_draw(
     mechanism: str = "",
     variant: tuple[str, ...] = (),
     name: Callable[[int], str] | None = None,
-) -> go.Figure:
+) -> Draft:
     """Return true counts as a line and released ones as markers, largest true count first.
 
     Where the largest count would dwarf the noise, the axis is logarithmic beyond one sigma, and linear within, so that
@@ -47,7 +46,7 @@ def one_draw(
         From the position of a node to its name, for hovering; called for the nodes drawn only.
 
     >>> fig = one_draw(np.array([5, 9, 1]), np.array([6, 8, 0]), sigma=1.0, mechanism="laplace")
-    >>> fig.data[-1].y.tolist(), len(fig.data)
+    >>> fig.data[-1]["y"].tolist(), len(fig.data)
     ([8.0, 6.0, 0.0], 4)
     """
     sigma = sigma if sigma is not None and math.isfinite(sigma) else None
@@ -78,7 +77,7 @@ def one_draw(
         xaxis=axis("nodes, largest true count first", log=False, bounds=(0.5, len(truth) + 0.5)),
         yaxis=scale.axis("count (records)", low, high),
     )
-    return fig.update_layout(legend={"traceorder": "normal"}).figure()  # a filled band would turn it round
+    return fig.update_layout(legend={"traceorder": "normal"})  # a filled band would turn it round
 
 
 def thinned(truth: AnyArray, max_points: int = MAX_POINTS) -> tuple[IntArray, IntArray]:

@@ -32,7 +32,7 @@ def level_of_release(mine: Drawn, level: int) -> go.Figure:
     return one_draw(
         here.truth, here.released, sigma=float(mine.plan.sigmas[level]), mechanism="discrete_gaussian",
         variant=RULES[mine.wanted.rule].steps, name=mine.subject.namer(level),
-    )  # fmt: skip
+    ).figure()  # fmt: skip
 
 
 def pairs_of_level(mine: Drawn, level: int) -> go.Figure:

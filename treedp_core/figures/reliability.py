@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.figures.colour import SEQUENTIAL, colour_scale
-from treedp_core.figures.draft import bar
+from treedp_core.figures.draft import Draft, bar
 from treedp_core.figures.icicle import NodeLabels, drafted
 from treedp_core.figures.style import BLUE, GRID, ORANGE, axis, new_figure
 from treedp_core.figures.text import plot_text
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
 from treedp_core.words import short, whole
+
+F = TypeVar("F", go.Figure, Draft)
 
 
 def reliability_icicle(
@@ -93,7 +96,7 @@ def useful_shares(level_names: Sequence[str], share: FloatArray, sizes: IntArray
     return fig.update_layout(height=110 + 34 * share.size, bargap=0.35, margin={"t": 12}).figure()
 
 
-def watermark(fig: go.Figure, text: str) -> go.Figure:
+def watermark(fig: F, text: str) -> F:
     """Write a text across a figure, faint but there in every copy of it; the figure is changed and returned.
 
     >>> watermark(go.Figure(), "NOT PRIVATE").layout.annotations[0].text

@@ -36,16 +36,14 @@ EPSILON_RANGE: Final = (0.045, 18.0)
 MAX_TICKS: Final = 16
 
 
-def line_figure(
-    question: Question, lines: Sequence[Line], level_names: Sequence[str], epsilon: float = 0.0
-) -> go.Figure:
+def line_figure(question: Question, lines: Sequence[Line], level_names: Sequence[str], epsilon: float = 0.0) -> Draft:
     """Return the figure of a question's lines; without lines the axes stand alone.
 
     The line at your epsilon is the question's, unless another `epsilon` is given.
     """
     if question.view == LEVEL:
-        return _by_level(lines, METRICS[question.base.metric].title, level_names).figure()
-    return _curves(question.view, lines, question.base, epsilon or question.base.epsilon, len(level_names)).figure()
+        return _by_level(lines, METRICS[question.base.metric].title, level_names)
+    return _curves(question.view, lines, question.base, epsilon or question.base.epsilon, len(level_names))
 
 
 def of(outcomes: Iterable[Outcome], *, level_names: Sequence[str] = ()) -> go.Figure:
@@ -203,7 +201,7 @@ def _by_level(lines: Sequence[Line], y_title: str, level_names: Sequence[str]) -
 
 def draw_figure(
     one: Series, releases: tuple[Release, Release], counts: AnyArray, tree: Tree, level: int, labels: Labels
-) -> go.Figure:
+) -> Draft:
     """Return one draw of a series on one level: true counts (n_nodes,) and released ones.
 
     `releases` are the noisy counts and those after post-processing.

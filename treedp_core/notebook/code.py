@@ -64,7 +64,7 @@ class Ran(Generic[T_co]):
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     name: str = "found"
     about: str = ""
-    figure: Ran[Any] | None = None
+    figure: Ran[Any] | Part[Any] | None = None
 
     @cached_property
     def value(self) -> T_co:
@@ -90,15 +90,15 @@ class Ran(Generic[T_co]):
         object.__setattr__(same, "about", about)
         return same
 
-    def drawn_by(self, figure: Ran[Any]) -> Ran[T_co]:
+    def drawn_by(self, figure: Ran[Any] | Part[Any]) -> Ran[T_co]:
         """Return the same call, whose code draws a figure in the line before its last."""
         same = self.named(self.name)
         object.__setattr__(same, "figure", figure)
         return same
 
-    def get(self, path: str) -> Part:
-        """Return a part of the value, such as "labels.level_names"."""
-        return Part(self, path)
+    def get(self, path: str, figure: str = "") -> Part[Any]:
+        """Return a part of the value, such as "labels.level_names"; `figure` is the part that draws it, if one does."""
+        return Part(self, path, Part(self, figure) if figure else None)
 
     def snippet(self) -> str:
         """Return code that runs as it is and ends with this call.
@@ -126,19 +126,29 @@ class File:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """An attribute of a call's value."""
+class Part(Generic[T_co]):
+    """An attribute of a call's value; its code draws a `figure` in the line before its last, if it has one."""
 
     of: Ran[Any]
     path: str
+    figure: Part[Any] | None = None
 
     @property
-    def value(self) -> object:
+    def about(self) -> str:
+        """A comment that its code begins with."""
+        return self.of.about
+
+    @property
+    def value(self) -> T_co:
         """The attribute itself."""
-        found: object = self.of.value
+        found: Any = self.of.value
         for name in self.path.split("."):
             found = getattr(found, name)
-        return found
+        return found  # type: ignore[no-any-return]  # whatever the attribute is
+
+    def snippet(self) -> str:
+        """Return code that runs as it is and ends with this part."""
+        return _Writer().program(self)
 
 
 def call(function: Callable[..., T], /, *args: Any, **kwargs: Any) -> Ran[T]:
@@ -188,13 +198,13 @@ class _Writer:
         self.from_app = False
         self.plugins: dict[str, None] = {}
 
-    def program(self, ran: Ran[Any]) -> str:
+    def program(self, ran: Ran[Any] | Part[Any]) -> str:
         if ran.figure is not None:
             self.taken.add(FIGURE)
-            drawn = self.call(ran.figure)
+            drawn = self.written(ran.figure)
             self.lines.append(f"{FIGURE} = {drawn}")
             self.names[id(ran.figure)] = self.known[drawn] = FIGURE
-        last = self.call(ran)
+        last = self.written(ran)
         last = self.known.get(last, last)
         if self.plugins:
             self.imports.setdefault("treedp_core.registry", set()).add("load_plugin")
@@ -214,6 +224,10 @@ class _Writer:
                 last,
             ]
         )
+
+    def written(self, ran: Ran[Any] | Part[Any]) -> str:
+        """A call, or an attribute of one whose line is written first."""
+        return self.call(ran) if isinstance(ran, Ran) else self.literal(ran)
 
     def variable(self, ran: Ran[Any]) -> str:
         """The name of a call's value, its line written first."""

@@ -14,14 +14,18 @@ from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records import Dataset
 
 
-def own_data(ran: Ran[object] | None, own: Collection[Dataset]) -> Dataset | None:
+def own_data(ran: Ran[object] | Part[object] | None, own: Collection[Dataset]) -> Dataset | None:
     """Return the first of the user's data sets that a call works on; several are named in order of what matters."""
     reached = {id(one) for one in _values(ran)} if own else set()
     return next((data for data in own if id(data) in reached), None)
 
 
 def may_hold_counts(
-    ran: Ran[object] | None, own: Collection[Dataset], *said: str, label: str = "", public: Collection[Dataset] = ()
+    ran: Ran[object] | Part[object] | None,
+    own: Collection[Dataset],
+    *said: str,
+    label: str = "",
+    public: Collection[Dataset] = (),
 ) -> bool:
     """Return whether a result may depend on true counts of the user's data, as far as its call tells.
 

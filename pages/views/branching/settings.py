@@ -36,7 +36,6 @@ BUDGET: Final = choice(
     "bra_budgets",
     "uniform",
     BUDGETS,
-    once={"equal": "uniform"},
     label="Budget split",
     help="Uniform: the same for all levels, or the best for each tree.",
 )

@@ -79,7 +79,7 @@ FACTORS: Final = words(
     help="Their product must be at least the number of bins.",
 )  # fmt: skip
 ALLOCATION: Final = choice(
-    "cdf_allocation", "uniform", SPLITS, once={"equal": "uniform"}, label="Budget split", look="select", width=150,
+    "cdf_allocation", "uniform", SPLITS, label="Budget split", look="select", width=150,
 )  # fmt: skip
 SHARES: Final = words(
     "cdf_shares", "", shares_from_text, label="Shares", width=160, placeholder="0, 0.4, 0.6",

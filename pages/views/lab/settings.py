@@ -2,60 +2,49 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Final
 
-from pages.ui.controls import POST_HELP, SHARES_HELP, accounted
+from pages.ui.controls import ACCOUNTING_HELP, POST_HELP, SHARES_HELP
 from pages.ui.presets import Preset
-from pages.ui.setting import Setting, choice, number, several, tuned_on, words
-from pages.ui.setting import whole as whole_number
+from pages.ui.setting import Setting, choice, control
 from pages.ui.settings import DELTA, MADE_BRANCHING, SOURCE
 from pages.ui.shared import fits
-from treedp_core import checks
-from treedp_core.allocation import ALLOCATIONS
-from treedp_core.allocation.shares import shares_from_text
-from treedp_core.errors import METRICS
-from treedp_core.mechanisms import MECHANISMS
-from treedp_core.postprocess.chains import CHAINS
 from treedp_core.studies.sweep.series import VIEWS
+from treedp_core.views.inputs import parameter
+from treedp_core.views.lab import LabInputs
 from treedp_core.words import whole
 
-COMPARED: Final = several("lab_mechanisms", ("discrete_laplace",), MECHANISMS, label="Mechanisms")
-POST: Final = several("lab_post", ("none", "least_squares"), CHAINS, label="Post-processing", help=POST_HELP)
+COMPARED: Final = control(parameter(LabInputs, "mechanisms"), label="Mechanisms")
+POST: Final = control(parameter(LabInputs, "postprocess"), label="Post-processing", help=POST_HELP)
 OFTEN: Final = ("none", "least_squares")
 """What Basic offers."""
-METRIC: Final = choice("lab_metric", "rmse", METRICS, label="Metric")
+METRIC: Final = control(parameter(LabInputs, "metric"), label="Metric")
 VIEW: Final = choice(
     "lab_view", "epsilon", VIEWS, label="View",
     help="“One draw” is a single simulated release beside the true counts: NOT PRIVATE.",
 )  # fmt: skip
-TRIALS: Final = whole_number(
-    "lab_trials", 400, 1, checks.MAX_TRIALS, code="TRIALS_RANGE", grid=(100, 400, 1600, 6400), label="Repetitions",
-    look="segments", format=whole,
+TRIALS: Final = control(
+    parameter(LabInputs, "trials"), label="Repetitions", look="segments", format=whole, step=1,
     help="Simulated releases for each marker. Four times as many halve the 95 % bars.",
 )  # fmt: skip
-ALLOCATION: Final = choice("lab_allocation", "uniform", ALLOCATIONS, label="Budget split", look="select")
-SHARES: Final = words("lab_shares", "", shares_from_text, label="Shares", placeholder="0.2, 0.3, 0.5", help=SHARES_HELP)
-TUNED: Final = tuned_on("lab_tuned")
-ACCOUNTING: Final = accounted("lab_accounting")
-LEVEL: Final = whole_number(
-    "lab_level", checks.MAX_LEVEL_COLUMNS, 0, 64, label="Level", look="select",
+ALLOCATION: Final = control(parameter(LabInputs, "allocation"), label="Budget split", look="select")
+SHARES: Final = control(
+    parameter(LabInputs, "shares"), label="Shares", placeholder="0.2, 0.3, 0.5", help=SHARES_HELP
+)  # fmt: skip
+TUNED: Final = control(parameter(LabInputs, "tuned_on"))
+ACCOUNTING: Final = control(parameter(LabInputs, "accounting"), label="Accounting", help=ACCOUNTING_HELP)
+LEVEL: Final = control(
+    parameter(LabInputs, "level"), label="Level", look="select",
     help="Which level of the tree is drawn; 0 is the root.",
 )  # fmt: skip
-SERIES: Final = whole_number(
-    "lab_series", 0, 0, len(MECHANISMS) * len(CHAINS), label="Series", look="select", width=240,
+SERIES: Final = control(
+    parameter(LabInputs, "series"), label="Series", look="select", width=240,
     help="One draw shows one series at a time.",
 )  # fmt: skip
-TARGET: Final = number(
-    "lab_target",
-    0.0,
-    partial(checks.number, "lab_target", low=0, high=1e12, code="TARGET_RANGE"),
-    code="TARGET",
-    low=0,
-    width=280,
-    label="Target error",
+TARGET: Final = control(
+    parameter(LabInputs, "target"), low=0, width=280, label="Target error",
     help="The smallest ε whose formula for the whole tree is at most this; 0 asks for nothing.",
-)
+)  # fmt: skip
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
     COMPARED, POST, METRIC, VIEW, TRIALS, ALLOCATION, SHARES, TUNED, ACCOUNTING, LEVEL, SERIES, TARGET,

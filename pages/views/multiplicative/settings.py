@@ -31,7 +31,7 @@ FIRST_STEP: Final = 5
 
 
 VIEW: Final = choice(
-    "mul_view", "run", VIEWS, once={"schedule": "meaning"}, label="View",
+    "mul_view", "run", VIEWS, label="View",
     help="One run, threshold by threshold; worst cases by number of levels; what the question means, with what the "
     "budgets printed in the paper would cost under More.",
 )  # fmt: skip

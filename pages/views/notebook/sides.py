@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pages.ui import pins, router, store
+from pages.ui import pins, rerun, router, store
 from pages.ui.setting import as_in
 from pages.ui.settings import REG, get
 from sample_data.catalogue import SAMPLES
@@ -27,6 +27,12 @@ def sides_of(cells: Sequence[Cell]) -> list[list[AnySide]]:
 
 
 def _sides(cell: Cell) -> list[AnySide]:
+    view = rerun.entry(cell)
+    if view is not None:
+        tables = rerun.tables_here(cell)
+        if view.releases is None or tables is None:
+            return []
+        return view.releases(view.inputs.of_texts(cell.settings), tables.value)
     page, values = router.known(cell.page), _values(cell)
     with as_in(values):
         data = _data(cell)

@@ -37,7 +37,7 @@ SECTIONS: Final = {
 
 
 VIEW: Final = choice(
-    "td_view", "release", VIEWS, once={name: "release" for name in SECTIONS}, label="View",
+    "td_view", "release", VIEWS, label="View",
     help="Rows, all counts of a level, or repeated releases by every projection.",
 )  # fmt: skip
 SECTION: Final = choice(
@@ -73,7 +73,7 @@ RHO: Final = words(
     help=f"{text('rho')} Empty: the largest ρ that the sidebar's ε and δ allow.",
 )  # fmt: skip
 ALLOCATION: Final = choice(
-    "td_allocation", "uniform", ALLOCATIONS, once={"equal": "uniform"}, look="select", label="Budget split", width=150,
+    "td_allocation", "uniform", ALLOCATIONS, look="select", label="Budget split", width=150,
     help="Uniform is the paper's: ρ / d for each noisy level.",
 )  # fmt: skip
 SHARES: Final = words(

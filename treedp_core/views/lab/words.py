@@ -13,6 +13,7 @@ from treedp_core.privacy.origin import CHOOSE, NOT_PRIVATE
 from treedp_core.studies.sweep.lines import Line, Simulation
 from treedp_core.studies.sweep.series import DRAW, LEVEL
 from treedp_core.tree import Tree
+from treedp_core.views.lab.inputs import LabInputs
 from treedp_core.words import fixed, percent, plural, setting_text, short, upper_first, whole
 
 
@@ -43,14 +44,22 @@ def _biased(lines: Sequence[Line]) -> list[str]:
     return [name for name in shown if not all(POSTPROCESSORS[step].linear for step in CHAINS[name].steps)]
 
 
-def badges(lines: Sequence[Line], base: Experiment, view: str, label: str = "") -> str:
+def badges(lines: Sequence[Line], base: Experiment, view: str, label: str = "") -> tuple[str, ...]:
     """Return the badges of a figure: where its numbers come from, and whether they, or the split, are private."""
     names = ["formula"] if not lines or any(line.has_formula for line in lines) else []
     if view == DRAW or any(line.has_simulation for line in lines):
         names.append("simulation")
-    if label.startswith("NOT PRIVATE") or depends_on_counts(lines, base, view):
-        names.append("NOT PRIVATE")
-    return ", ".join(names or ["simulation"])
+    if label.startswith(NOT_PRIVATE) or depends_on_counts(lines, base, view):
+        names.append(NOT_PRIVATE)
+    return tuple(names or ["simulation"])
+
+
+def nothing_chosen(inputs: LabInputs) -> str:
+    """Return what to do where nothing is compared, or nothing of it has a number yet."""
+    if inputs.compared:
+        return "No formula is known for what is compared: press **Run**."
+    post = "Pick at least one post-processing; “None” shows the noise as it is."
+    return "Pick at least one mechanism." if inputs.postprocess else post
 
 
 def caption(lines: Sequence[Line], base: Experiment, view: str, tree: Tree) -> str:

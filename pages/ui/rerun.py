@@ -1,0 +1,99 @@
+"""A cell made again by its view: the same inputs, and the very tables that it was made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from pages.ui import pins, result, store
+from pages.ui.result import in_background
+from pages.ui.settings import MADE_BRANCHING, MADE_RECORDS, MADE_SEED, MADE_SHAPE, SAMPLE, SOURCE
+from pages.ui.view import Seen
+from sample_data.catalogue import SAMPLES
+from treedp_core.checks import InputError
+from treedp_core.notebook import Cell
+from treedp_core.notebook.code import Ran, call
+from treedp_core.records import Dataset
+from treedp_core.views import Entry, Tables, entry_of
+from treedp_core.views.entries import Work
+from treedp_core.views.inputs import Inputs
+
+SLOT: Final = "again_work"
+
+
+def entry(cell: Cell) -> Entry | None:
+    """Return the view that made a cell; None where no view of this app did."""
+    return entry_of(cell.page, cell.view, cell.part)
+
+
+def tables_of(cell: Cell) -> Ran[Tables]:
+    """Return the tables that a cell was made of, and the call that makes them.
+
+    Raises
+    ------
+    InputError
+        ``DATA_MISSING`` where they are not here; `store.Pending` while made-up data are on their way.
+    """
+    return call(Tables, store.call_of(_data(cell))).named("tables")
+
+
+def tables_here(cell: Cell) -> Ran[Tables] | None:
+    """Return the tables that a cell was made of; None where they are not here now."""
+    try:
+        return tables_of(cell)
+    except InputError:
+        return None
+
+
+def _data(cell: Cell) -> Dataset:
+    if cell.data is not None:
+        print_ = cell.data.fingerprint
+        found = next((one for one in pins.own_datasets() if one.fingerprint == print_), None)
+        if found is None:
+            raise InputError("DATA_MISSING", "Its data are not here.")
+        return found
+    named = cell.settings
+    source, sample, *made = (one.parse(named[one.key]) if one.key in named else one.default for one in _OF_DATA)
+    if source == "sample" and sample in SAMPLES:
+        return store.sample(sample)
+    if source == "generate":
+        return store.generated(*made)
+    raise InputError("DATA_MISSING", "Its data are not here.")
+
+
+_OF_DATA: Final = (SOURCE, SAMPLE, MADE_SHAPE, MADE_RECORDS, MADE_BRANCHING, MADE_SEED)
+
+
+def made_again(cell: Cell) -> Cell | None:
+    """Return a cell as its view makes it now; None while what takes long of it is on its way, in the slot `SLOT`.
+
+    Raises
+    ------
+    InputError
+        What the view, its inputs or `tables_of` refuse.
+    """
+    view = entry(cell)
+    assert view is not None
+    inputs, tables = view.inputs.of_texts(cell.settings), tables_of(cell)
+    if view.slow is None or (view.start == "button" and "simulation" not in cell.badges):
+        return _cell(cell, view, inputs, tables)
+    work = view.slow(inputs, tables.value)
+    of = (cell.id, *tables.value.fingerprints)
+    found = in_background(SLOT, (view.name, work.question), work.steps, work.on(tables.value), of=of)
+    if found.is_pending:
+        return None
+    if found.error is not None:
+        raise found.error
+    return _cell(cell, view, inputs, tables, work, found.here())
+
+
+def _cell(
+    cell: Cell, view: Entry, inputs: Inputs, tables: Ran[Tables], work: Work | None = None, value: object = None
+) -> Cell:
+    """A cell as its view makes it, with what its work found."""
+    finding = view.found(inputs, tables.value, value, store.remember)
+    seen = Seen(view, inputs, tables, result.ready(finding, inputs), work=work)
+    made = pins.of_parts(
+        pins.of_seen(seen), cell.id, cell.name, cell.page, cell.view, cell.settings, finding.provenance.line()
+    )
+    return replace(made, note=cell.note)

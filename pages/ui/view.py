@@ -1,0 +1,119 @@
+"""A view on its page: inputs as its controls stand, what of it takes long, and what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final, Generic, TypeVar
+
+from pages.ui import tuned
+from pages.ui.page import Told
+from pages.ui.result import Result, at_once, in_background, refused, show_state
+from pages.ui.settings import REG
+from pages.ui.store import dataset, remember, used
+from pages.ui.text import lit
+from treedp_core.checks import InputError
+from treedp_core.notebook.code import Part, Ran, call
+from treedp_core.records.export.columns import Columns
+from treedp_core.registry import generation
+from treedp_core.views.entries import Entry, Work
+from treedp_core.views.finding import Finding, Tables
+from treedp_core.views.inputs import Inputs, parameters_of
+from treedp_core.views.parameters import TUNED
+
+AnyInputs = TypeVar("AnyInputs", bound=Inputs)
+IN_LINE: Final = 40
+"""Characters of a text of others in the line of what was used."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seen(Generic[AnyInputs]):
+    """A view as it stands on its page.
+
+    Parameters
+    ----------
+    entry : Entry
+    inputs : Inputs
+    tables : Ran of Tables
+        And the call that makes them.
+    result : Result of Finding
+        Below a refusal the last finding of the same tables.
+    slow : Result, optional
+        What of it takes long.
+    work : Work, optional
+        What the value of that was asked.
+    """
+
+    entry: Entry
+    inputs: AnyInputs
+    tables: Ran[Tables]
+    result: Result[Finding]
+    slow: Result[Any] | None = None
+    work: Work | None = None
+
+    @property
+    def finding(self) -> Finding:
+        """What it found; nothing where it is refused, and nothing of these tables was found before."""
+        return self.result.value or Finding()
+
+    @property
+    def ran(self) -> Part[Columns] | None:
+        """The call of the view that gives its table, which its code is written from; None without numbers."""
+        if self.finding.is_empty:
+            return None
+        slow = None if self.work is None else self.work.code(self.tables)
+        ran = self.entry.code(self.found_for, self.tables, slow).giving(self.finding)
+        return ran.get("table", "" if self.finding.figure is None else "figure")
+
+    @property
+    def found_for(self) -> AnyInputs:
+        """What the finding was made for: other inputs than these where these are refused."""
+        return self.inputs if self.result.made_for is None else self.result.made_for[0]
+
+    def line(self) -> str:
+        """Return what the finding was made from in one line (Markdown)."""
+        return self.finding.provenance.line(lambda text: lit(text, IN_LINE))
+
+    def say_state(self, what: str, unit: str = "%") -> None:
+        """Say why it is refused, and how far what takes long is; `what` names that, and `unit` what its steps are."""
+        if self.result.error is not None:
+            show_state(replace(self.result, about=self.line()), what)
+        elif self.slow is not None:
+            show_state(self.slow, what, unit)
+
+    def told(self, more: Callable[[], object] | None = None, learnt: str = "") -> Told:
+        """Return what the page says of it."""
+        return Told(self.line(), ", ".join(self.finding.badges), learnt, more)
+
+
+def inputs_now(kind: type[AnyInputs]) -> AnyInputs:
+    """Return inputs as the controls stand."""
+    known = {name: one.key for name, one in parameters_of(kind).items()}
+    values = {name: REG[key].value for name, key in known.items()}
+    tuned_on = {name: tuned.text_of(key.removesuffix(TUNED)) for name, key in known.items() if key.endswith(TUNED)}
+    return kind(**values | tuned_on)
+
+
+def see(entry: Entry, inputs: AnyInputs, tables: Ran[Tables] | None = None) -> Seen[AnyInputs]:
+    """Return what a view finds in the table in use, or in others."""
+    tables = tables or tables_now()
+    mine, slow, work = tables.value, None, None
+    of = mine.fingerprints
+    try:
+        if entry.slow is not None:
+            asked = entry.slow(inputs, mine)
+            slow = in_background(
+                entry.name.replace(".", "_"), asked.question, asked.steps, asked.on(mine), start=entry.start, of=of
+            )
+            work = None if slow.value is None else replace(asked, question=slow.made_for)
+    except InputError as error:
+        return Seen(entry, inputs, tables, refused(entry.name, error, of=of))
+    key = (inputs, None if work is None else work.question, generation())
+    value = None if slow is None else slow.value
+    found = at_once(entry.name, key, lambda: entry.found(inputs, mine, value, remember), of=of, room=0)
+    return Seen(entry, inputs, tables, found, slow, work)
+
+
+def tables_now() -> Ran[Tables]:
+    """Return the table in use, and the call that makes it."""
+    return call(Tables, used()).giving(Tables(dataset())).named("tables")

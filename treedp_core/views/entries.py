@@ -1,0 +1,112 @@
+"""An entry of the table of views: what a view is called, what it takes, and what of it may take long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from typing import Any, Literal, Protocol
+
+from treedp_core.notebook.cell import NOT_REVIEWED
+from treedp_core.notebook.code import Ran, call
+from treedp_core.notebook.paired import AnySide
+from treedp_core.views.finding import Finding, Memo, Tables, forgetful
+from treedp_core.views.inputs import Inputs
+
+
+@dataclass(frozen=True)
+class Work:
+    """What of a view may take long.
+
+    Parameters
+    ----------
+    function : function
+        ``function(question, *parts, watch)``, public and of the core, so that a process of its own can run it.
+    question : hashable
+        All that its value depends on besides the tables.
+    parts : tuple of str
+        What it takes of the tables, such as "data.counts".
+    steps : function
+        What its watch counts up to; it may refuse the work.
+    """
+
+    function: Callable[..., Any]
+    question: Hashable
+    parts: tuple[str, ...]
+    steps: Callable[[], int]
+
+    def on(self, tables: Tables) -> partial[Any]:
+        """Return the work on some tables: a function of a watch."""
+        return partial(self.function, self.question, *(reduce(getattr, one.split("."), tables) for one in self.parts))
+
+    def code(self, tables: Ran[Tables]) -> Ran[Any]:
+        """Return the call that does it."""
+        return call(self.function, self.question, *map(tables.get, self.parts)).named("simulation")
+
+
+class View(Protocol):
+    """A view: a pure function of inputs and tables; one that may take long takes what came of that as `slow`."""
+
+    def __call__(self, inputs: Any, tables: Tables, /, *, memo: Memo = ...) -> Finding:
+        """Return what it finds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A view in the table of views.
+
+    Parameters
+    ----------
+    page, view, part : str
+        Where it is shown: page, position of the page's switch (nothing where it has none or for all), and the key of
+        its figure there.
+    section : str
+        What stands under *More*, or beside the view's main figure: its name.
+    label : str
+        What the switch calls it.
+    question : str
+        What it answers; nothing for the page's own question.
+    inputs : type
+        What it takes.
+    find : function
+        The view.
+    slow : function, optional
+        Inputs and tables -> what of it may take long, passed to the view once it is there.
+    start : {"button", "auto"}
+        Whether what takes long waits for its button: then the view stands without it, too.
+    releases : function, optional
+        Inputs and tables -> what was released, to be drawn in pairs on the same noise.
+    is_of_data : bool
+        Whether it depends on the table at all.
+    """
+
+    page: str
+    view: str = ""
+    part: str = ""
+    section: str = ""
+    label: str = ""
+    question: str = ""
+    inputs: type[Inputs]
+    find: Callable[..., Finding]
+    slow: Callable[[Any, Tables], Work] | None = None
+    start: Literal["button", "auto"] = "button"
+    releases: Callable[[Any, Tables], list[AnySide]] | None = None
+    is_of_data: bool = True
+
+    @property
+    def name(self) -> str:
+        """What the table knows it by."""
+        return ".".join(filter(None, (self.page, self.view, self.section)))
+
+    def found(self, inputs: Inputs, tables: Tables, slow: Any = None, memo: Memo = forgetful) -> Finding:
+        """Return what it finds, which says so where an entry that was not reviewed had a part in it."""
+        more = {} if self.slow is None else {"slow": slow}
+        finding = self.find(inputs, tables, memo=memo, **more)
+        if inputs.is_reviewed and not tables.data.not_reviewed:
+            return finding
+        return replace(finding, badges=(*finding.badges, NOT_REVIEWED))
+
+    def code(self, inputs: Inputs, tables: Ran[Tables], slow: Ran[Any] | None = None) -> Ran[Finding]:
+        """Return the call of it, whose code repeats what it finds."""
+        more = {} if slow is None else {"slow": slow}
+        return call(self.find, inputs, tables, **more).named("finding")

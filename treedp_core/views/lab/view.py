@@ -1,0 +1,161 @@
+"""The views of the Error lab: errors against ε, by level and against the number of levels, and one draw."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment, draw_once
+from treedp_core.figures.draw import MAX_POINTS
+from treedp_core.figures.sweep import draw_figure, line_figure
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.notebook.paired import AnySide, Side
+from treedp_core.privacy import NeighbouringRelation
+from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.records import Dataset
+from treedp_core.studies.sweep import lines as sweep
+from treedp_core.studies.sweep.lines import Line, Question, Simulation, off_by
+from treedp_core.studies.sweep.series import DRAW, EPSILON, LEVEL, N_LEVELS, VIEWS, Cell
+from treedp_core.studies.sweep.tables import draw_table, line_table
+from treedp_core.views.entries import Entry, Work
+from treedp_core.views.finding import Finding, Memo, Provenance, Tables, about_data, forgetful
+from treedp_core.views.lab import words
+from treedp_core.views.lab.inputs import LabInputs
+from treedp_core.words import Z95, plural, short
+
+
+def error_against_epsilon(
+    inputs: LabInputs, tables: Tables, *, slow: Simulation | None = None, memo: Memo = forgetful
+) -> Finding:
+    """Return the errors of some series along ε: formulas as lines, simulations as markers.
+
+    Parameters
+    ----------
+    slow : Simulation, optional
+        The last simulation on this table in this view: what is of other inputs is grey.
+
+    Raises
+    ------
+    InputError
+        What `LabInputs.base` refuses; what mechanisms, splits and post-processors do.
+    """
+    return _of_lines(EPSILON, inputs, tables, slow, memo)
+
+
+def error_by_level(
+    inputs: LabInputs, tables: Tables, *, slow: Simulation | None = None, memo: Memo = forgetful
+) -> Finding:
+    """Return the errors of some series by level of the tree at your ε: see `error_against_epsilon`."""
+    return _of_lines(LEVEL, inputs, tables, slow, memo)
+
+
+def error_against_levels(
+    inputs: LabInputs, tables: Tables, *, slow: Simulation | None = None, memo: Memo = forgetful
+) -> Finding:
+    """Return the errors of some series along the number of levels released: see `error_against_epsilon`."""
+    return _of_lines(N_LEVELS, inputs, tables, slow, memo)
+
+
+def one_draw(inputs: LabInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
+    """Return true and released counts of one level in one simulated release.
+
+    Raises
+    ------
+    InputError
+        As `error_against_epsilon`; ``LEVEL_UNMEASURED`` where the level has no counts.
+    """
+    data, base = tables.data, inputs.base(tables.data)
+    if not inputs.compared:
+        return Finding(answer=words.nothing_chosen(inputs), provenance=provenance(base, data, ()))
+    series = inputs.compared[min(inputs.series, len(inputs.compared) - 1)]
+    level = min(inputs.level, data.tree.n_levels - 1)
+    settings = series.of(base)
+    releases = memo(("lab.draw", data.fingerprint, settings), lambda: draw_once(settings, data.tree, data.counts))
+    if math.isnan(releases[1].estimate[data.tree.level_start[level]]):
+        raise InputError("LEVEL_UNMEASURED", "This level is not measured, and this post-processing does not derive it.")
+    n_nodes = int(data.tree.level_sizes[level])
+    thinned = f"; {MAX_POINTS} of {plural(n_nodes, 'node')}, evenly spaced in the ranking"
+    return Finding(
+        figure=draw_figure(series, releases, data.counts, data.tree, level, data.labels),
+        columns=partial(draw_table, releases, data.counts, data.tree, level, data.labels),
+        answer=words.draw_line(*off_by(releases[1], data.counts, data.tree, level), series.label, n_nodes),
+        caption="NOT PRIVATE: one simulated release beside the true counts. Grey line: true counts; markers: released; "
+        f"band: true count ± {short(Z95)} standard deviations of the noise before post-processing"
+        f"{thinned if n_nodes > MAX_POINTS else ''}. Seed {settings.seed}.",
+        alt=f"True and released counts of one simulated release with {series.label} on level {level}.",
+        label=inputs.label,
+        badges=("simulation", NOT_PRIVATE),
+        provenance=provenance(base, data, (settings,), drawn=True),
+        is_simulated=True,
+    )
+
+
+def _of_lines(view: str, inputs: LabInputs, tables: Tables, slow: Simulation | None, memo: Memo) -> Finding:
+    data = tables.data
+    question = inputs.question(view, data)
+    lines, names, base = shown_lines(question, data, slow, memo), data.labels.level_names, question.base
+    drawn = any(line.has_simulation and not line.is_stale for line in lines)
+    notes = (words.stale_note(lines), words.without_formula(lines), words.other_metric(slow, base))
+    return Finding(
+        figure=line_figure(question, lines, names),
+        columns=partial(line_table, view, lines, names) if lines else None,
+        answer=words.answer(lines, base, data.tree) or words.nothing_chosen(inputs),
+        caption=words.caption(lines, base, view, data.tree),
+        alt=words.plain_line(lines, base, data.tree) or "Empty axes: nothing to draw.",
+        notes=tuple(filter(None, notes)),
+        label=inputs.label,
+        badges=words.badges(lines, base, view, inputs.label),
+        provenance=provenance(base, data, [line.series.of(base) for line in lines], drawn=drawn),
+    )
+
+
+def shown_lines(question: Question, data: Dataset, slow: Simulation | None, memo: Memo) -> Sequence[Line]:
+    """Return the lines of a question: formulas and, as far as they were run, simulations."""
+
+    def solve(wanted: Sequence[Cell]) -> sweep.Formulas:
+        key = ("lab.formulas", data.fingerprint, tuple(wanted))
+        return memo(key, lambda: sweep.formulas_of(wanted, data.tree, data.counts))
+
+    return sweep.lines(question, data.tree, slow, solve)
+
+
+def provenance(base: Experiment, data: Dataset, shown: Sequence[Experiment], *, drawn: bool = False) -> Provenance:
+    """Return what was used: nothing but the table where nothing is shown."""
+    if not shown:
+        return Provenance(about=about_data(data))
+    needs_delta = any(MECHANISMS[one.mechanism].needs_delta for one in shown)
+    return Provenance(
+        about=about_data(data), relation=NeighbouringRelation(base.relation), epsilon=base.epsilon,
+        delta=base.delta if needs_delta else 0.0, seed=base.seed if drawn else None,
+        numerical=any(MECHANISMS[one.mechanism].is_composed(one.accounting) for one in shown),
+    )  # fmt: skip
+
+
+def releases(inputs: LabInputs, tables: Tables) -> list[AnySide]:
+    """Return the release of every series, to be drawn beside others on the same noise."""
+    data = tables.data
+    base, names = inputs.base(data), tuple(data.labels.level_names)
+    return [Side(one.label, one.of(base), data.tree, data.counts, names) for one in inputs.compared]
+
+
+def simulation(view: str, inputs: LabInputs, tables: Tables) -> Work:
+    """Return the simulation of a view: what is run for its markers."""
+    question: Question = inputs.question(view, tables.data)
+    return Work(sweep.simulate, question, ("data.tree", "data.counts"), partial(question.trials, tables.data.tree))
+
+
+_FOUND = {EPSILON: error_against_epsilon, LEVEL: error_by_level, N_LEVELS: error_against_levels}
+ENTRIES = (
+    *(
+        Entry(
+            page="lab", view=view, part="lab_figure", label=VIEWS[view], inputs=LabInputs, find=find,
+            slow=partial(simulation, view), releases=releases,
+        )
+        for view, find in _FOUND.items()
+    ),
+    Entry(
+        page="lab", view=DRAW, part="lab_draw", label=VIEWS[DRAW], inputs=LabInputs, find=one_draw, releases=releases,
+    ),
+)  # fmt: skip

@@ -1,0 +1,19 @@
+"""The open table of views: a new one is one function and one line in its page's entries."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Final
+
+from treedp_core.registry import Table
+from treedp_core.views import lab
+from treedp_core.views.entries import Entry
+
+VIEWS: Final = Table[Entry](*chain(lab.ENTRIES))
+"""Every view of every page, and the sections under *More*."""
+
+
+def entry_of(page: str, view: str, part: str) -> Entry | None:
+    """Return the view that a cell was made by; None where there is none of its names."""
+    here = (one for one in VIEWS.values() if (one.page, one.part) == (page, part))
+    return next((one for one in here if one.view in ("", view)), None)

@@ -61,9 +61,12 @@ class Draft:
         self.layout = dict(layout or {})
 
     def figure(self) -> go.Figure:
-        """Return it as plotly's figure, whose every property is checked unless `unchecked` says otherwise."""
-        self.data = [inked(one) for one in self.data]
-        return go.Figure(data=self.data, layout=self.layout, _validate=_CHECKED.get())
+        """Return it as a figure of plotly's, whose every property is checked unless `unchecked` says otherwise.
+
+        Whoever changes that leaves this one as it is.
+        """
+        data = [_apart(inked(one)) for one in self.data]
+        return go.Figure(data=data, layout=_apart(self.layout), _validate=_CHECKED.get())
 
     def _repr_mimebundle_(self, include: Iterable[str] = (), exclude: Iterable[str] = ()) -> dict[str, Any]:
         """Show itself in Jupyter."""
@@ -113,6 +116,15 @@ class Draft:
     def add_vline(self, x: float, line: dict[str, Any]) -> Draft:
         """Draw a line over the whole height."""
         return self.add_shape(type="line", x0=x, x1=x, xref="x", y0=0, y1=1, yref="y domain", line=line)
+
+
+def _apart(part: Any) -> Any:
+    """The same with dicts and lists of dicts of its own; arrays are shared, as nobody changes them."""
+    if isinstance(part, dict):
+        return {name: _apart(one) for name, one in part.items()}
+    if isinstance(part, list | tuple) and part and isinstance(part[0], dict):
+        return [_apart(one) for one in part]
+    return part
 
 
 def _merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 r"""Views: pure functions of inputs and tables that return what is found, whole.
 
->>> from treedp_core.records import count_hierarchy
+>>> from treedp_core.records import count_hierarchy, domain_of_values
 >>> from treedp_core.views import Tables, lab
->>> data = count_hierarchy("city\nKiel\nKiel\nMainz\n", ["city"])
+>>> domain = domain_of_values({"city": ["Kiel", "Mainz"]})
+>>> data = count_hierarchy(b"city\nKiel\nKiel\nMainz\n", ["city"], domain=domain)
 >>> lab.error_against_epsilon(lab.LabInputs(epsilon=2, postprocess=("none",)), Tables(data)).answer
 'At ε = 2, with Discrete Laplace, a count is typically off by about 1.2 records (formula).'
 """

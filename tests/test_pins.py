@@ -41,7 +41,7 @@ def test_a_pinned_figure_is_kept_with_everything_it_came_from() -> None:
     assert cell.figure is not None and figure(app, "lab_figure")["data"][0]["name"] == cell.figure["data"][0]["name"]
     assert cell.columns is not None and "level" in cell.columns
     assert cell.badges == ("formula",)
-    assert "line_table" in cell.code
+    assert "finding = error_by_level(LabInputs(epsilon=0.5, seed=3), tables)" in cell.code
     assert cell.data is None and not cell.holds_counts
     assert cell.answer
 

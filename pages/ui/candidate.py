@@ -45,7 +45,7 @@ class Slot:
     def remove(self, slot: str) -> None:
         """Forget the counts and columns of the file, also while they are counted anew."""
         self.counting = None
-        store.remove(slot)
+        store.remove(slot, for_good=True)
 
 
 def slot_of(name: str) -> Slot:

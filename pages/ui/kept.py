@@ -18,7 +18,7 @@ from pages.ui.uploads import is_public
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError, echo
 from treedp_core.notebook.code import Ran, call, path_read
-from treedp_core.notebook.study import WAITING, WAITING_BINS, visible
+from treedp_core.notebook.study import PINNED, WAITING, WAITING_BINS, visible
 from treedp_core.records import Dataset, HeldColumns, count_hierarchy, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.domain import Domain
 from treedp_core.records.read.holding import HELD_BYTES
@@ -38,6 +38,9 @@ FILES: Final = "_from_file"
 """Where a session has what is kept of files, by slot."""
 SHELF: Final = "_shelf"
 """Where it has the tables that wait."""
+HELD: Final = "_held_for_cells"
+"""Where it has the tables that are here only because cells were made of them, by fingerprint."""
+MOST_HELD: Final = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +176,34 @@ def in_places(
 def named() -> list[tuple[str, Kept]]:
     """Return what is kept with the slot that a notebook names for each, those that wait last."""
     waiting = ([(WAITING, one)] + ([] if one.bins is None else [(WAITING_BINS, one.bins)]) for one in shelf())
-    return [*slots().items(), *chain.from_iterable(waiting)]
+    found = [*slots().items(), *chain.from_iterable(waiting)]
+    here = {one.data.fingerprint for _, one in found}
+    return found + [(PINNED, one) for print_, one in held_for_cells().items() if print_ not in here]
+
+
+def held_for_cells() -> dict[str, Kept]:
+    """Return the tables that cells were made of, by fingerprint, wherever else they are, or no more."""
+    tables: dict[str, Kept] = st.session_state.get(HELD, {})
+    return tables
+
+
+def hold(fingerprints: Collection[str]) -> None:
+    """Keep the tables that cells were made of for as long as there is such a cell; of very many the newest.
+
+    So a hierarchy that another one takes the place of can still be told, saved and made again.
+    """
+    here = {one.data.fingerprint: replace(one, columns=None, bins=None) for one in everything()}
+    mine = {print_: here[print_] for print_ in dict.fromkeys(fingerprints) if print_ in here}
+    st.session_state[HELD] = dict(list(mine.items())[-MOST_HELD:])
+
+
+def let_go(table: Kept) -> None:
+    """Forget a table for good, also where cells were made of it, and a column in bins of the same file with it."""
+    gone = {
+        table.data.fingerprint,
+        *(one.data.fingerprint for one in (table.bins, bins_of(table.data.source_digest)) if one),
+    }
+    st.session_state[HELD] = {print_: one for print_, one in held_for_cells().items() if print_ not in gone}
 
 
 def add(tables: Iterable[tuple[str, Kept]]) -> None:
@@ -181,7 +211,8 @@ def add(tables: Iterable[tuple[str, Kept]]) -> None:
     more = list(tables)
     for _, one in more:
         ROOM.note(one.data)
-    put_in_places(in_places(more, places()))
+    put_in_places(in_places([one for one in more if one[0] != PINNED], places()))
+    st.session_state[HELD] = held_for_cells() | {one.data.fingerprint: one for slot, one in more if slot == PINNED}
 
 
 def _is_of_same_file(table: Kept, bins: Kept) -> bool:

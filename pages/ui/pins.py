@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -37,6 +37,10 @@ from treedp_core.words import whole
 
 CHANGE: Final = "move a control, or choose other data, then press Compare"
 NO_NUMBERS: Final = "There are no numbers in it yet"
+AWAITING: Final = "_cells_awaiting"
+"""In the session: by the id of a cell what it waits for, as what takes long of it was on its way when it was pinned."""
+Awaited = tuple[str, Hashable, Hashable]
+"""The slot of a job, what it was asked, and of which tables."""
 MAX_FIGURE: Final = 8 << 20
 """Bytes of a figure that is kept."""
 
@@ -63,6 +67,8 @@ class Shown:
         Kinds of its numbers, where they are others than the page says.
     inputs : Inputs, optional
         What its view was given.
+    awaits : tuple, optional
+        What takes long of it and is on its way.
     """
 
     key: str
@@ -76,6 +82,7 @@ class Shown:
     has_code: bool = True
     badges: tuple[str, ...] = ()
     inputs: Inputs | None = None
+    awaits: Awaited | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -89,7 +96,7 @@ def of_seen(seen: Seen[Any]) -> Shown:
     caption = found.caption if found.caption.startswith(found.label) else f"{found.label} {found.caption}"
     return Shown(
         seen.entry.part, found.figure, seen.ran, found.alt, caption, found.answer, found.label, found.is_simulated,
-        badges=found.badges, inputs=seen.found_for,
+        badges=found.badges, inputs=seen.found_for, awaits=seen.awaits,
     )  # fmt: skip
 
 
@@ -135,6 +142,8 @@ def pin(key: str) -> None:
     """Keep a figure of the page as the last cell of the notebook."""
     cell = _made(key)
     if cell is not None and _keep(cell):
+        if (awaited := taken(key).awaits) is not None:
+            st.session_state.setdefault(AWAITING, {})[cell.id] = awaited
         st.toast(f"Pinned as {lit(cell.name)}: see the page Notebook.", icon=":material/keep:")
 
 
@@ -175,11 +184,15 @@ def cell_of(shown: Shown, id: str, name: str) -> Cell:
         texts = {key: text for key, text in texts.items() if key not in keys} | shown.inputs.texts()
     view = where.view.name if where.switch is not None else ""
     plan = plans.to_keep() if where.name == "plan" else None
-    return of_parts(shown, id, name, where.name, view, texts, told.plain(page.strip_shown()), plan)
+    return of_parts(
+        shown, id=id, name=name, page=where.name, view=view, settings=texts, about=told.plain(page.strip_shown()),
+        plan=plan,
+    )  # fmt: skip
 
 
 def of_parts(
     shown: Shown,
+    *,
     id: str,
     name: str,
     page: str,

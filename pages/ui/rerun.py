@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from operator import methodcaller
+from typing import Any, Final
 
-from pages.ui import pins, result, store
+import streamlit as st
+
+from pages.ui import book, kept, pins, result, store
+from pages.ui.pins import Awaited
 from pages.ui.result import in_background
+from pages.ui.setting import Setting
 from pages.ui.settings import MADE_BRANCHING, MADE_RECORDS, MADE_SEED, MADE_SHAPE, SAMPLE, SOURCE
 from pages.ui.view import Seen
 from sample_data.catalogue import SAMPLES
@@ -53,15 +58,35 @@ def _data(cell: Cell) -> Dataset:
             raise InputError("DATA_MISSING", "Its data are not here.")
         return found
     named = cell.settings
-    source, sample, *made = (one.parse(named[one.key]) if one.key in named else one.default for one in _OF_DATA)
-    if source == "sample" and sample in SAMPLES:
-        return store.sample(sample)
-    if source == "generate":
-        return store.generated(*made)
+    of = {one.key: one.parse(named[one.key]) if one.key in named else one.default for one in _OF_DATA}
+    if of[SOURCE.key] == "sample" and of[SAMPLE.key] in SAMPLES:
+        return store.sample(of[SAMPLE.key])
+    if of[SOURCE.key] == "generate":
+        return store.generated(*(of[one.key] for one in _MADE))
     raise InputError("DATA_MISSING", "Its data are not here.")
 
 
-_OF_DATA: Final = (SOURCE, SAMPLE, MADE_SHAPE, MADE_RECORDS, MADE_BRANCHING, MADE_SEED)
+_MADE: Final[tuple[Setting[Any], ...]] = (MADE_SHAPE, MADE_RECORDS, MADE_BRANCHING, MADE_SEED)
+_OF_DATA: Final[tuple[Setting[Any], ...]] = (SOURCE, SAMPLE, *_MADE)
+
+
+def end() -> None:
+    """Hold the tables that cells were made of, and put what has come meanwhile into cells: at the end of a run."""
+    cells = book.notebook().cells
+    kept.hold([cell.data.fingerprint for cell in cells if cell.data is not None])
+    awaiting: dict[str, Awaited] = st.session_state.get(pins.AWAITING, {})
+    for cell in cells:
+        if cell.id not in awaiting:
+            continue
+        slot, question, of = awaiting[cell.id]
+        value, is_coming = result.come(slot, question, of)
+        view, tables = entry(cell), tables_here(cell)
+        if value is not None and view is not None and view.slow is not None and tables is not None:
+            inputs = view.inputs.of_texts(cell.settings)
+            made = _cell(cell, view, inputs, tables, replace(view.slow(inputs, tables.value), question=question), value)
+            book.change(methodcaller("put", made))
+        if not is_coming:
+            del awaiting[cell.id]
 
 
 def made_again(cell: Cell) -> Cell | None:
@@ -94,6 +119,7 @@ def _cell(
     finding = view.found(inputs, tables.value, value, store.remember)
     seen = Seen(view, inputs, tables, result.ready(finding, inputs), work=work)
     made = pins.of_parts(
-        pins.of_seen(seen), cell.id, cell.name, cell.page, cell.view, cell.settings, finding.provenance.line()
-    )
+        pins.of_seen(seen), id=cell.id, name=cell.name, page=cell.page, view=cell.view, settings=cell.settings,
+        about=finding.provenance.line(),
+    )  # fmt: skip
     return replace(made, note=cell.note)

@@ -18,7 +18,7 @@ import streamlit as st
 
 from pages.ui import jobs
 from pages.ui.refusals import refusal
-from pages.ui.store import dataset, forget_one, remember
+from pages.ui.store import MEMORY, dataset, forget_one, remember
 from pages.ui.text import small_print
 from pages.ui.workers import Limits
 from treedp_core.checks import InputError
@@ -245,6 +245,17 @@ def in_background(
     if state is State.PENDING:
         st.session_state[_AWAITED] = True
     return kept.result(state, slot, error, begin, start == "button")
+
+
+def come(slot: str, key: Hashable, of: Hashable) -> tuple[Any, bool]:
+    """Return what a slot has under a key, if it is there, and whether it may still come."""
+    kept: _Kept | None = st.session_state.get(MEMORY, {}).get(SHELF, {}).get(slot)
+    if kept is not None and kept.of == of and key in kept.values:
+        return kept.values[key][0], False
+    job = jobs.current(slot)
+    if job is None or job.key != (of, key):
+        return None, False
+    return (job.result, False) if job.state == "done" else (None, job.is_wanted)
 
 
 def forget(slot: str) -> None:

@@ -15,6 +15,7 @@ from pages.ui import (
     offered,
     plans,
     reconnect,
+    rerun,
     result,
     sessions,
     settings,
@@ -78,6 +79,7 @@ def _run(pages: Sequence[Page], sidebar: Callable[[Page, Sequence[Page]], None])
     finally:
         ROUTED.now = False
     plans.end()
+    rerun.end()
     slides.number()
     uploads.forget_unshown()
     shell.run(script, page, pages)

@@ -35,7 +35,7 @@ _LAST: Final = "_dataset"
 _CHANGED: Final = "_data_changed"
 _GENERATED: Final = "_generated"
 _AWAITED: Final = "_data_awaited"
-_MEMORY: Final = "_remembered"
+MEMORY: Final = "_remembered"
 _USING: Final[ContextVar[Dataset | None]] = ContextVar("using", default=None)
 
 MAKING: Final = "make_data"
@@ -132,9 +132,14 @@ def from_file(source: str) -> Dataset | None:
     return None if file is None else file.data
 
 
-def remove(source: str) -> None:
-    """Forget a data set counted from a file, its columns, and all that came of it; the sample is used instead."""
+def remove(source: str, *, for_good: bool = False) -> None:
+    """Forget a data set counted from a file, its columns, and all that came of it; the sample is used instead.
+
+    What cells were made of stays for them, unless it goes `for_good`: when its owner takes it away.
+    """
     forget_results()
+    if for_good and (table := kept.of(source)) is not None:
+        kept.let_go(table)
     kept.drop(source)
     if source in kept.OWN:
         changed(source="")
@@ -158,7 +163,7 @@ def _put_back(bins: kept.Kept | None) -> None:
 def remove_table(nth: int) -> None:
     """Forget a table that waits on the shelf."""
     forget_results()
-    del kept.shelf()[nth]
+    kept.let_go(kept.shelf().pop(nth))
 
 
 def changed(*, source: str, recounted: bool = False) -> None:
@@ -188,7 +193,7 @@ def forget_results() -> None:
     """Forget what was computed from data, and which data were used last."""
     jobs.forget_data()
     st.session_state.pop(_LAST, None)
-    st.session_state.pop(_MEMORY, None)
+    st.session_state.pop(MEMORY, None)
 
 
 def is_uploaded() -> bool:
@@ -311,7 +316,7 @@ def _made(key: Hashable, n_nodes: int, make: Callable[[], Dataset]) -> Dataset:
     job = jobs.current(MAKING)
     if job is None or job.key != key or (job.stop.is_set() and job.is_running) or job.state == "cancelled":
         jobs.forget_data()  # what was computed for the data in use makes room
-        st.session_state.pop(_MEMORY, None)
+        st.session_state.pop(MEMORY, None)
         job = jobs.start(MAKING, key, 1, work, of_data=False, admit=lambda: ROOM.reserve(ask, n_nodes))
     if job.error is not None:
         raise job.error
@@ -332,7 +337,7 @@ def remember(key: Hashable, compute: Callable[[], T], *, shelf: str = "", room: 
     `key` must say everything the result depends on, for example (dataset().fingerprint, experiment). What stands on
     one shelf, with its own `room`, does not push out what stands on another.
     """
-    shelves: dict[str, OrderedDict[Hashable, T]] = st.session_state.setdefault(_MEMORY, {})
+    shelves: dict[str, OrderedDict[Hashable, T]] = st.session_state.setdefault(MEMORY, {})
     results = shelves.setdefault(shelf, OrderedDict())
     if key in results:
         results.move_to_end(key)
@@ -345,7 +350,7 @@ def remember(key: Hashable, compute: Callable[[], T], *, shelf: str = "", room: 
 
 def forget_one(key: Hashable, shelf: str) -> None:
     """Forget what was remembered under a key of a shelf."""
-    st.session_state.get(_MEMORY, {}).get(shelf, {}).pop(key, None)
+    st.session_state.get(MEMORY, {}).get(shelf, {}).pop(key, None)
 
 
 def _room() -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, TypeVar
 
@@ -42,6 +42,8 @@ class Seen(Generic[AnyInputs]):
         What of it takes long.
     work : Work, optional
         What the value of that was asked.
+    awaits : tuple, optional
+        Slot, question and tables of what is on its way.
     """
 
     entry: Entry
@@ -50,6 +52,7 @@ class Seen(Generic[AnyInputs]):
     result: Result[Finding]
     slow: Result[Any] | None = None
     work: Work | None = None
+    awaits: tuple[str, Hashable, Hashable] | None = None
 
     @property
     def finding(self) -> Finding:
@@ -97,21 +100,21 @@ def inputs_now(kind: type[AnyInputs]) -> AnyInputs:
 def see(entry: Entry, inputs: AnyInputs, tables: Ran[Tables] | None = None) -> Seen[AnyInputs]:
     """Return what a view finds in the table in use, or in others."""
     tables = tables or tables_now()
-    mine, slow, work = tables.value, None, None
+    mine, slow, work, awaits = tables.value, None, None, None
     of = mine.fingerprints
     try:
         if entry.slow is not None:
             asked = entry.slow(inputs, mine)
-            slow = in_background(
-                entry.name.replace(".", "_"), asked.question, asked.steps, asked.on(mine), start=entry.start, of=of
-            )
+            slot = entry.name.replace(".", "_")
+            slow = in_background(slot, asked.question, asked.steps, asked.on(mine), start=entry.start, of=of)
+            awaits = (slot, asked.question, of) if slow.is_pending else None
             work = None if slow.value is None else replace(asked, question=slow.made_for)
     except InputError as error:
         return Seen(entry, inputs, tables, refused(entry.name, error, of=of))
     key = (inputs, None if work is None else work.question, generation())
     value = None if slow is None else slow.value
     found = at_once(entry.name, key, lambda: entry.found(inputs, mine, value, remember), of=of, room=0)
-    return Seen(entry, inputs, tables, found, slow, work)
+    return Seen(entry, inputs, tables, found, slow, work, awaits)
 
 
 def tables_now() -> Ran[Tables]:

@@ -118,13 +118,15 @@ class Draft:
         return self.add_shape(type="line", x0=x, x1=x, xref="x", y0=0, y1=1, yref="y domain", line=line)
 
 
-def _apart(part: Any) -> Any:
+def _apart(parts: Trace) -> Trace:
     """The same with dicts and lists of dicts of its own; arrays are shared, as nobody changes them."""
-    if isinstance(part, dict):
-        return {name: _apart(one) for name, one in part.items()}
-    if isinstance(part, list | tuple) and part and isinstance(part[0], dict):
-        return [_apart(one) for one in part]
-    return part
+    copied = dict(parts)
+    for name, one in parts.items():
+        if isinstance(one, dict):
+            copied[name] = _apart(one)
+        elif isinstance(one, list | tuple) and one and isinstance(one[0], dict):
+            copied[name] = list(map(_apart, one))
+    return copied
 
 
 def _merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

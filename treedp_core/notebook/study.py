@@ -25,11 +25,13 @@ from treedp_core.records.dataset import unchanged
 
 WAITING: Final = "shelf"
 WAITING_BINS: Final = "shelf_cdf"
-SLOTS: Final = ("upload", "file", "cdf", "bud_prior", WAITING, WAITING_BINS)
-"""Where a session keeps a table: in use, a column in bins, a prior, or waiting on the shelf, its column in bins too."""
+PINNED: Final = "pinned"
+SLOTS: Final = ("upload", "file", "cdf", "bud_prior", WAITING, WAITING_BINS, PINNED)
+"""Where a session keeps a table: in use, a column in bins, a prior, waiting on the shelf, its column in bins too, or
+only because cells were made of it."""
 MAX_TABLES: Final = 12
 MAX_ASKED: Final = 12
-_MOVES: Final = ({"upload", "file", WAITING}, {"cdf", WAITING_BINS})
+_MOVES: Final = ({"upload", "file", WAITING, PINNED}, {"cdf", WAITING_BINS, PINNED})
 """Slots between which a table moves: a file that is given again may be in any of them."""
 TUNED: Final = "_tuned"
 TUNED_SETTINGS: Final = ("shares", "tuned", "allocation")

@@ -507,7 +507,8 @@ def test_every_setting_and_data_set_comes_back_bit_for_bit(data: st.DataObject) 
         assert (held, type(held)) == (value, type(value)) or REG[key].default == value, key
 
 
-def test_a_cell_is_run_again_on_the_data_of_now_and_everything_else_stays() -> None:
+def test_a_cell_is_run_again_on_the_table_it_was_made_of_and_everything_else_stays() -> None:
+    """Seen failing: another hierarchy that was counted in its place was put under the cell without a word."""
     app = press(open_page("lab", OWN, eps="0.5", lab_view="draw"), "lab_draw_pin")
     app = press(app.switch_page("pages/consistency.py").run(), "con_levels_pin")
     pick(app, eps=2.0)
@@ -523,8 +524,8 @@ def test_a_cell_is_run_again_on_the_data_of_now_and_everything_else_stays() -> N
         (first.id, first.name, ""), (second.id, second.name, "mine"),
     ]  # fmt: skip
     one, two = notebook(app).cells
-    assert one.data is not None and one.data.name == "other.csv" and one.settings["eps"] == ("0.5",)
-    assert one.figure != first.figure and two.columns != second.columns
+    assert (one.data, one.settings, one.columns) == (first.data, first.settings, first.columns), "of its own table"
+    assert one.figure == first.figure and two.columns != second.columns
     assert app.session_state["eps"] == 2.0 and app.title[0].value == "What have I found so far?"
     assert "_run_again" not in app.session_state
 

@@ -192,6 +192,8 @@ def test_a_cell_of_other_data_says_that_it_is_stale() -> None:
     app = shown(press(open_page("lab", OWN), "lab_figure_pin"))
     assert "Not up to date" not in words(app)
     app.session_state["_from_file"] = {"upload": Kept(OTHER)}
+    assert "is not in this session" not in words(app.run()), "it stays for its cell"
+    app.session_state["_held_for_cells"] = {}
     assert "is not in this session" in words(app.run())
 
 

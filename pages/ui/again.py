@@ -93,13 +93,16 @@ def _by_view(again: _Again) -> None:
     cell = next((one for one in book.notebook().cells if one.id == again.waiting[0]), None)
     if cell is None or rerun.entry(cell) is None:
         return
+    if refused := rerun.unknown(cell):
+        _went(again, cell, f"{UNKNOWN}: {', '.join(refused)}")
+        return
     try:
         made = rerun.made_again(cell)
     except store.Pending:
         result.progress(store.MAKING, "Making the data", "data sets", can_stop=False)
         return
     except InputError as error:
-        _went(again, cell, NO_DATA if error.code == "DATA_MISSING" else f"{UNKNOWN}: {error}")
+        _went(again, cell, NO_DATA if error.code == "DATA_MISSING" else str(error).rstrip("."))
         return
     if made is None:
         result.progress(rerun.SLOT, "Simulating", "runs")

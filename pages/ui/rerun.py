@@ -12,7 +12,7 @@ from pages.ui import book, kept, pins, result, store
 from pages.ui.pins import Awaited
 from pages.ui.result import in_background
 from pages.ui.setting import Setting
-from pages.ui.settings import MADE_BRANCHING, MADE_RECORDS, MADE_SEED, MADE_SHAPE, SAMPLE, SOURCE
+from pages.ui.settings import MADE_BRANCHING, MADE_RECORDS, MADE_SEED, MADE_SHAPE, SAMPLE, SOURCE, name_of
 from pages.ui.view import Seen
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
@@ -21,7 +21,7 @@ from treedp_core.notebook.code import Ran, call
 from treedp_core.records import Dataset
 from treedp_core.views import Entry, Tables, entry_of
 from treedp_core.views.entries import Work
-from treedp_core.views.inputs import Inputs
+from treedp_core.views.inputs import Inputs, parameters_of
 
 SLOT: Final = "again_work"
 
@@ -29,6 +29,18 @@ SLOT: Final = "again_work"
 def entry(cell: Cell) -> Entry | None:
     """Return the view that made a cell; None where no view of this app did."""
     return entry_of(cell.page, cell.view, cell.part)
+
+
+def unknown(cell: Cell) -> list[str]:
+    """Return what settings of a cell are called whose values are not known here, as a plug-in's are without it."""
+    view = entry(cell)
+    found = []
+    for one in parameters_of(view.inputs).values() if view is not None else ():
+        try:
+            one.parse(list(cell.settings[one.key])) if one.key in cell.settings else None
+        except InputError:
+            found.append(name_of(one.key))
+    return found
 
 
 def tables_of(cell: Cell) -> Ran[Tables]:

@@ -86,7 +86,7 @@ class Seen(Generic[AnyInputs]):
 
     def told(self, more: Callable[[], object] | None = None, learnt: str = "") -> Told:
         """Return what the page says of it."""
-        return Told(self.line(), ", ".join(self.finding.badges), learnt, more)
+        return Told(self.line(), ", ".join(self.finding.badges), learnt, more, self.tables.value.data)
 
 
 def inputs_now(kind: type[AnyInputs]) -> AnyInputs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import plotly.io as pio
@@ -146,6 +146,14 @@ def test_a_label_stands_across_every_copy_of_a_figure() -> None:
     assert found.label.startswith("NOT PRIVATE") and "NOT PRIVATE" in found.badges
     assert found.figure is not None
     assert [one["text"] for one in found.figure.layout["annotations"]][-1] == "NOT PRIVATE"
+
+
+def test_as_many_records_of_a_unit_are_protected_as_were_counted() -> None:
+    report = replace(RAGGED.report, recipe=replace(RAGGED.report.recipe, unit="person", bound=3))
+    data = replace(RAGGED, report=report)
+    assert [ReleaseInputs(contributions=n).experiment(data).contributions for n in (1, 3, 5)] == [3, 3, 5]
+    wider, same = (lab.error_by_level(lab.LabInputs(contributions=n), Tables(data)).table for n in (1, 3))
+    assert wider["formula"] == same["formula"]
 
 
 def test_the_delta_of_a_mechanism_that_needs_one_fits_the_table() -> None:

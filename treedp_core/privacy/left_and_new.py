@@ -23,6 +23,9 @@ from treedp_core.words import float_above
 
 COMPOSED: Final = 64
 """Levels up to which losses are composed; those of more are by the formula."""
+_ABOVE: Final = 1.0 + 1e-12
+_BELOW: Final = 1.0 - 1e-12
+"""Rounded numbers are off by less."""
 Case = tuple[int, int, int]
 """Nodes that are common, left and new, at the most."""
 
@@ -81,14 +84,14 @@ def _groups(most: int) -> list[tuple[int, int]]:
 
 def _lost(noise: DiscreteGaussian, epsilon: float, untold: float, case: Case, composed: bool) -> float:
     common, left, new = case
-    loss = epsilon + (left - new) * untold
+    loss = epsilon + (left * _BELOW - new * _ABOVE) * untold
     if loss < 0:
         return 1.0
     rho = common / (2 * Fraction(noise.sigma) ** 2)
     delta = rho_to_delta(float_above(rho), loss) if common else 0.0
     if common and composed:
         delta = min(delta, _losses(noise, common).delta(loss))
-    return -math.expm1(-left * untold) + math.exp(-left * untold) * delta
+    return _ABOVE * (-math.expm1(-left * untold) + math.exp(-left * untold) * delta)
 
 
 @lru_cache(maxsize=128)

@@ -131,11 +131,15 @@ class ReleaseInputs(Inputs):
     def experiment(self, data: Dataset, **overrides: Any) -> Experiment:
         """Return the experiment that these inputs describe on a table, with some of its fields replaced."""
         shared = Experiment(
-            epsilon=self.epsilon, delta=self.delta, relation=self.relation, contributions=self.contributions,
+            epsilon=self.epsilon, delta=self.delta, relation=self.relation, contributions=self.protected(data),
             known_levels=min(self.known_levels, data.tree.n_levels), alpha=self.alpha, threshold=self.threshold,
             seed=self.seed,
         )  # fmt: skip
         return replace(shared, **overrides)
+
+    def protected(self, data: Dataset) -> int:
+        """Return how many records of a unit are protected: `contributions`, and never fewer than were counted."""
+        return max(self.contributions, data.report.recipe.bound)
 
     def usable_delta(self, total_records: int) -> float:
         """Return δ, or where that is 0 the one that fits so many records.

@@ -46,8 +46,8 @@ lint: $(BIN)/.test  ## ruff: style, imports, docstrings, formatting
 typing: $(BIN)/.test  ## mypy --strict on treedp_core, the pages and app.py
 	$(BIN)/mypy --strict
 
-doctest: $(BIN)/.test  ## the examples in docstrings and in the README files
-	$(BIN)/pytest -q --doctest-modules treedp_core sample_data pages/ui pages/views README.md
+doctest: $(BIN)/.test  ## the examples in docstrings, README.md and docs
+	$(BIN)/pytest -q --doctest-modules treedp_core sample_data pages/ui pages/views README.md docs
 
 unit: $(BIN)/.test  ## unit, property, statistical, architecture and page tests
 	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not contract" --ignore=tests/browser --ignore=tests/live
@@ -56,7 +56,7 @@ browser: $(BIN)/.test  ## the app in a real Chromium
 	$(BIN)/pytest -q -n $(BROWSERS) -m "not contract" tests/browser tests/live
 
 contract: $(BIN)/.test  ## every page, view, relation and kind of data together
-	$(BIN)/pytest -q -n $(WORKERS) -m contract
+	PYTHONPATH=tests $(BIN)/pytest -q -n $(WORKERS) -m contract -p assurance
 
 bench: $(BIN)/.bench  ## compare speed and memory with the peers; fails when a ratio falls short
 	$(BIN)/python tests/benchmarks/run.py $(ARGS)

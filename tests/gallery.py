@@ -1,4 +1,4 @@
-"""Pictures of every page, light and dark, for README: ``make gallery`` writes them into docs/gallery."""
+"""Pictures of every page, light and dark, for README.md and docs: ``make gallery`` writes them into docs/gallery."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mechanism of one's own, in 15 lines, as README shows it."""
+"""A mechanism of one's own, in 15 lines, as docs/extend.md shows it."""
 
 import numpy as np
 

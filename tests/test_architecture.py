@@ -669,7 +669,8 @@ def test_numbers_are_written_in_one_place() -> None:
 
 # --- the map of the core ---------------------------------------------------------------------------------------------
 
-MAP = (ROOT / "treedp_core" / "README.md").read_text(encoding="utf-8")
+MAP = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+LIBRARY = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
 
 
 def test_twenty_things_are_where_the_map_says_under_the_name_it_gives() -> None:
@@ -679,8 +680,8 @@ def test_twenty_things_are_where_the_map_says_under_the_name_it_gives() -> None:
     assert [(path, name) for path, name in rows if name not in defined.get(path, ())] == []
 
 
-def test_what_the_map_offers_a_notebook_exists_and_has_an_example() -> None:
-    listed = re.findall(r"`(treedp_core(?:\.\w+)+)`", MAP.partition("## What a notebook can call")[2])
+def test_what_no_page_shows_exists_and_has_an_example() -> None:
+    listed = re.findall(r"`(treedp_core(?:\.\w+)+)`", LIBRARY.partition("## What no page shows")[2])
     assert len(listed) >= 9
     for name in listed:
         found = pkgutil.resolve_name(name)

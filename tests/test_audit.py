@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from fnmatch import fnmatch
 
 import pytest
 
 from audit.faults import FAULTS, Fault
 from audit.parts import PARTS, Part, finds
-from browsing import ROOT
 from treedp_core.studies.cdf.baselines import BASELINES
 from treedp_core.studies.methods.entries import METHODS
 
@@ -53,8 +51,3 @@ def test_whatever_claims_privacy_is_audited() -> None:
     assert {name: parts for name, parts in held.items() if len(parts) != 1} == {}
     assert set(AUDITED) - set(PARTS) == {"spends nothing", "an error only, no release"}
     assert all(BASELINES[name.split(".")[1]].release is None for name in AUDITED["an error only, no release"])
-
-
-def test_readme_says_how_many_faults_are_planted() -> None:
-    said = re.search(r"(\d+) of (\d+) planted faults", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert said and said.groups() == (str(sum(len(one.parts) for one in FAULTS)),) * 2

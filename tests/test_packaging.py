@@ -27,6 +27,7 @@ from treedp_core.checks import InputError
 from treedp_core.notebook.code import call
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
 
 
@@ -278,8 +279,32 @@ def test_readme_starts_with_the_two_commands() -> None:
 def test_every_page_has_its_pictures_and_readme_shows_pictures_that_are_there() -> None:
     assert {file.name for file in (ROOT / "docs" / "gallery").iterdir()} == {file.name for file in pictures()}
     assert all(file.stat().st_size <= MOST_BYTES for file in pictures())
-    shown = re.findall(r"\]\((docs/[^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert shown and all((ROOT / path).is_file() for path in shown)
+    assert len(re.findall(r"!\[[^\]]+\]\(docs/gallery/", read("README.md"))) >= 2
+
+
+def test_readme_is_short_and_names_every_document() -> None:
+    text = read("README.md")
+    assert len(text.splitlines()) <= 120
+    documents = {file.relative_to(ROOT).as_posix() for file in (ROOT / "docs").glob("*.md")}
+    assert documents - set(re.findall(r"\]\(([^)#]+)", text)) == set()
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name)
+def test_every_link_of_a_document_leads_somewhere(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    for place, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", text):
+        there = (file.parent / place).resolve() if place else file
+        assert there.is_file(), place
+        headings = re.findall(r"^#+ (.+)$", there.read_text(encoding="utf-8"), re.M) if anchor else []
+        assert not anchor or anchor in {heading.lower().replace(" ", "-") for heading in headings}, anchor
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name)
+def test_every_file_that_a_document_names_is_there(file: Path) -> None:
+    named = re.findall(
+        r"`((?:tests|pages|treedp_core|sample_data|docs)/[\w./-]*\w/?)`", file.read_text(encoding="utf-8")
+    )
+    assert [path for path in named if not (ROOT / path).exists()] == []
 
 
 def test_changelog_and_licence_are_there() -> None:

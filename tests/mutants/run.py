@@ -23,6 +23,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+import assurance
 from mutants import MUTANTS
 from mutants.mutant import ROOT, Mutant
 
@@ -159,6 +160,13 @@ def main() -> int:
     print(f"The named tests pass without a fault ({time.perf_counter() - began:.0f} s).", flush=True)
     with ThreadPoolExecutor(given.workers) as pool:
         verdicts = [told(verdict) for verdict in pool.map(judge, chosen)]
+    if not given.only:
+        count = Counter(verdict.word for verdict in verdicts)
+        equivalent = f", {count['equivalent']} change nothing" if count["equivalent"] else ""
+        missed = count["survived"] + count["broken"]
+        assurance.record(
+            "make mutants", f"{len(verdicts)} faults, {count['killed']} noticed{equivalent}, {missed} survived"
+        )
     return report(verdicts, time.perf_counter() - began)
 
 

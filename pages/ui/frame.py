@@ -131,18 +131,28 @@ def found(
     select: bool = False,
     brush: Callable[[float, float], None] | None = None,
     has_code: bool = True,
+    **look: Any,
 ) -> str | None:
-    """Show what a view found as the figure of the first screen, with its notes; see `figure`."""
-    finding = seen.finding
-    if finding.figure is None:
-        if finding.answer:
-            say(finding.answer)
-        return None
-    clicked = figure(
-        finding.figure, key=seen.entry.part, alt=finding.alt, caption=finding.caption, ran=seen.ran, select=select,
-        brush=brush, answer=finding.answer, how=finding.how, label=finding.label, simulated=finding.is_simulated,
-        has_code=has_code, shown=pins.of_seen(seen),
-    )  # fmt: skip
+    """Show what a view found as the figure of the first screen, with its notes; see `figure`.
+
+    What a section found stands below the first screen, under its answer. Where there is no figure, its table is shown:
+    see `table`, which takes its `look`.
+    """
+    finding, answer, clicked = seen.finding, seen.finding.answer, None
+    if answer and seen.entry.section:
+        prose(answer)
+        answer = ""
+    words: dict[str, Any] = {"key": seen.entry.part, "alt": finding.alt, "caption": finding.caption, "answer": answer}
+    if finding.figure is not None:
+        clicked = figure(
+            finding.figure, **words, ran=seen.ran, select=select, brush=brush, how=finding.how, label=finding.label,
+            simulated=finding.is_simulated, has_code=has_code, shown=pins.of_seen(seen),
+        )  # fmt: skip
+    elif seen.ran is not None:
+        shown = pins.of_seen(seen)
+        table(seen.ran, **words | {"caption": shown.caption}, simulated=finding.is_simulated, shown=shown, **look)
+    elif answer:
+        say(answer)
     for note in finding.notes:
         small_print(f":material/info: {note}")
     return clicked
@@ -275,7 +285,7 @@ def say(answer: str) -> None:
 
 
 def table(
-    ran: Ran[Columns],
+    ran: Numbers,
     *,
     key: str,
     alt: str,
@@ -285,6 +295,7 @@ def table(
     height: Literal["auto", "content"] = "auto",
     simulated: bool = False,
     answer: str = "",
+    shown: Shown | None = None,
 ) -> None:
     """Show the table that a call returns, with its caption and footer: see `plain_table` and `figure`.
 
@@ -298,8 +309,9 @@ def table(
         plain_table(ran.value, alt=alt, caption=caption, formats=formats, width=width, height=height)
     files = apart(ran.value, "", private=caption.startswith(NOT_PRIVATE))
     footer(
-        key, ran, simulated=simulated, private=f"-{IN_NAMES}" in files, several=len(files) > 1,
-        about=caption if answer else "", shown=Shown(key, None, ran, alt, caption, answer, simulated=simulated),
+        key, ran, label="" if shown is None else shown.label, simulated=simulated, private=f"-{IN_NAMES}" in files,
+        several=len(files) > 1, about=caption if answer else "",
+        shown=shown or Shown(key, None, ran, alt, caption, answer, simulated=simulated),
     )  # fmt: skip
 
 

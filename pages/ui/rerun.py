@@ -51,6 +51,9 @@ def tables_of(cell: Cell) -> Ran[Tables]:
     InputError
         ``DATA_MISSING`` where they are not here; `store.Pending` while made-up data are on their way.
     """
+    view = entry(cell)
+    if view is not None and not view.is_of_table(view.inputs.of_texts(cell.settings)):
+        return call(Tables).named("tables")
     return call(Tables, store.call_of(_data(cell))).named("tables")
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from pages.ui import tuned
 from pages.ui.page import Told
-from pages.ui.result import Result, at_once, in_background, refused, show_state
+from pages.ui.result import Result, at_once, in_background, ready, refused, show_state
 from pages.ui.settings import REG
 from pages.ui.store import dataset, remember, used
 from pages.ui.text import lit
@@ -16,10 +17,12 @@ from treedp_core.checks import InputError
 from treedp_core.notebook.code import Part, Ran, call
 from treedp_core.records.export.columns import Columns
 from treedp_core.registry import generation
+from treedp_core.views import VIEWS
 from treedp_core.views.entries import Entry, Work
-from treedp_core.views.finding import Finding, Tables
+from treedp_core.views.finding import Finding, Tables, no_table
 from treedp_core.views.inputs import Inputs, parameters_of
 from treedp_core.views.parameters import TUNED
+from treedp_core.watch import Watch
 
 AnyInputs = TypeVar("AnyInputs", bound=Inputs)
 IN_LINE: Final = 40
@@ -99,22 +102,43 @@ def inputs_now(kind: type[AnyInputs]) -> AnyInputs:
 
 def see(entry: Entry, inputs: AnyInputs, tables: Ran[Tables] | None = None) -> Seen[AnyInputs]:
     """Return what a view finds in the table in use, or in others."""
-    tables = tables or tables_now()
+    inputs, tables = entry.apart_from(inputs, tables or tables_now())
     mine, slow, work, awaits = tables.value, None, None, None
     of = mine.fingerprints
     try:
         if entry.slow is not None:
             asked = entry.slow(inputs, mine)
             slot = entry.name.replace(".", "_")
-            slow = in_background(slot, asked.question, asked.steps, asked.on(mine), start=entry.start, of=of)
+            if asked.is_quick:
+                slow = at_once(slot, asked.question, partial(asked.on(mine), Watch()), of=of)
+                if slow.error is not None:
+                    raise slow.error
+            else:
+                slow = in_background(
+                    slot, asked.question, asked.steps, asked.on(mine), start=entry.start, of=of,
+                    of_data=mine.data is not no_table(),
+                )  # fmt: skip
             awaits = (slot, asked.question, of) if slow.is_pending else None
             work = None if slow.value is None else replace(asked, question=slow.made_for)
     except InputError as error:
         return Seen(entry, inputs, tables, refused(entry.name, error, of=of))
+    return _found(Seen(entry, inputs, tables, ready(Finding(), inputs), slow, work, awaits))
+
+
+def section(seen: Seen[AnyInputs], name: str) -> Seen[AnyInputs]:
+    """Return what a section of a view finds: of the same inputs, tables and work."""
+    return _found(replace(seen, entry=VIEWS[f"{seen.entry.name}.{name}"], inputs=seen.found_for))
+
+
+def _found(seen: Seen[AnyInputs]) -> Seen[AnyInputs]:
+    """A view with what it finds, or what it found last of the same tables where it is refused."""
+    entry, inputs, work, tables = seen.entry, seen.inputs, seen.work, seen.tables.value
     key = (inputs, None if work is None else work.question, generation())
-    value = None if slow is None else slow.value
-    found = at_once(entry.name, key, lambda: entry.found(inputs, mine, value, remember), of=of, room=0)
-    return Seen(entry, inputs, tables, found, slow, work, awaits)
+    value = None if seen.slow is None else seen.slow.value
+    found = at_once(
+        entry.name, key, lambda: entry.found(inputs, tables, value, remember), of=tables.fingerprints, room=0
+    )  # fmt: skip
+    return replace(seen, result=found)
 
 
 def tables_now() -> Ran[Tables]:

@@ -10,7 +10,8 @@ from typing import Any, Literal, Protocol
 from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.notebook.code import Ran, call
 from treedp_core.notebook.paired import AnySide
-from treedp_core.views.finding import Finding, Memo, Tables, forgetful
+from treedp_core.records import Dataset
+from treedp_core.views.finding import Finding, Memo, Tables, forgetful, no_table
 from treedp_core.views.inputs import Inputs
 
 
@@ -28,12 +29,18 @@ class Work:
         What it takes of the tables, such as "data.counts".
     steps : function
         What its watch counts up to; it may refuse the work.
+    name : str
+        What code calls its value.
+    is_quick : bool
+        Whether it is done at once all the same, as it takes no time for these inputs and tables.
     """
 
     function: Callable[..., Any]
     question: Hashable
     parts: tuple[str, ...]
     steps: Callable[[], int]
+    name: str = "simulation"
+    is_quick: bool = False
 
     def on(self, tables: Tables) -> partial[Any]:
         """Return the work on some tables: a function of a watch."""
@@ -41,7 +48,7 @@ class Work:
 
     def code(self, tables: Ran[Tables]) -> Ran[Any]:
         """Return the call that does it."""
-        return call(self.function, self.question, *map(tables.get, self.parts)).named("simulation")
+        return call(self.function, self.question, *map(tables.get, self.parts)).named(self.name)
 
 
 class View(Protocol):
@@ -76,8 +83,9 @@ class Entry:
         Whether what takes long waits for its button: then the view stands without it, too.
     releases : function, optional
         Inputs and tables -> what was released, to be drawn in pairs on the same noise.
-    is_of_data : bool
-        Whether it depends on the table at all.
+    apart : function, optional
+        Inputs and the table in use -> the inputs that say by themselves what the view would take of it, such as δ: then
+        it is of no table (`Tables()`). None where it is of one. It refuses nothing.
     """
 
     page: str
@@ -91,12 +99,21 @@ class Entry:
     slow: Callable[[Any, Tables], Work] | None = None
     start: Literal["button", "auto"] = "button"
     releases: Callable[[Any, Tables], list[AnySide]] | None = None
-    is_of_data: bool = True
+    apart: Callable[[Any, Dataset], Inputs | None] | None = None
 
     @property
     def name(self) -> str:
         """What the table knows it by."""
         return ".".join(filter(None, (self.page, self.view, self.section)))
+
+    def apart_from(self, inputs: Any, tables: Ran[Tables]) -> tuple[Any, Ran[Tables]]:
+        """Return the inputs and tables that the view is called with: without a table where it is of none."""
+        alone = None if self.apart is None else self.apart(inputs, tables.value.data)
+        return (inputs, tables) if alone is None else (alone, call(Tables).named("tables"))
+
+    def is_of_table(self, inputs: Inputs) -> bool:
+        """Whether the view is of a table with such inputs."""
+        return self.apart is None or self.apart(inputs, no_table()) is None
 
     def found(self, inputs: Inputs, tables: Tables, slow: Any = None, memo: Memo = forgetful) -> Finding:
         """Return what it finds, which says so where an entry that was not reviewed had a part in it."""

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Protocol, TypeVar
+
+import numpy as np
 
 from treedp_core.figures.draft import Draft
 from treedp_core.figures.reliability import watermark
 from treedp_core.privacy import Accounting, NeighbouringRelation
 from treedp_core.privacy.origin import NOT_PRIVATE
-from treedp_core.records import Dataset
+from treedp_core.records import Dataset, DomainSource, ReadReport
+from treedp_core.records.dataset import labels_of
 from treedp_core.records.export.columns import Columns
+from treedp_core.tree import Tree
 from treedp_core.words import plural, setting_text
 
 T = TypeVar("T")
@@ -30,6 +34,14 @@ def forgetful(key: Hashable, compute: Callable[[], T], /) -> T:
     return compute()
 
 
+@cache
+def no_table() -> Dataset:
+    """Return what stands for a table where there is none: a single count of no records."""
+    tree = Tree(np.array([-1]), np.array([0, 1]))
+    counts = np.zeros(1, dtype=np.int64)
+    return Dataset("no table", tree, labels_of(tree, [], [], []), counts, DomainSource.PUBLIC, ReadReport(0, 0))
+
+
 @dataclass(frozen=True, eq=False)
 class Tables:
     """The tables that a view is of: immutable; whoever calls a view chooses them.
@@ -37,12 +49,12 @@ class Tables:
     Parameters
     ----------
     data : Dataset
-        The table in use.
+        The table in use; a single count of no records for a view that is of no table.
     prior : Dataset, optional
         What a split is tuned on, where a view takes one.
     """
 
-    data: Dataset
+    data: Dataset = field(default_factory=no_table)
     prior: Dataset | None = None
 
     @property

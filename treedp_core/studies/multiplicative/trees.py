@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
@@ -84,6 +84,7 @@ def small_tree() -> Source:
     return Source("small tree", PathTree.from_tree(tree, counts), tree, counts)
 
 
+@lru_cache(maxsize=2)
 def deep_tree(n_levels: int, n_leaves: int, seed: int, mean_records: int = MEAN_RECORDS) -> Source:
     """Return a binary tree of many levels whose records sit on few leaves, branching at all levels, sizes uneven.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.notebook.code import Ran, call
@@ -13,6 +13,8 @@ from treedp_core.notebook.paired import AnySide
 from treedp_core.records import Dataset
 from treedp_core.views.finding import Finding, Memo, Tables, forgetful, no_table
 from treedp_core.views.inputs import Inputs
+
+AnyInputs = TypeVar("AnyInputs", bound=Inputs)
 
 
 @dataclass(frozen=True)
@@ -106,9 +108,9 @@ class Entry:
         """What the table knows it by."""
         return ".".join(filter(None, (self.page, self.view, self.section)))
 
-    def apart_from(self, inputs: Any, tables: Ran[Tables]) -> tuple[Any, Ran[Tables]]:
+    def apart_from(self, inputs: AnyInputs, tables: Ran[Tables]) -> tuple[AnyInputs, Ran[Tables]]:
         """Return the inputs and tables that the view is called with: without a table where it is of none."""
-        alone = None if self.apart is None else self.apart(inputs, tables.value.data)
+        alone: Any = None if self.apart is None else self.apart(inputs, tables.value.data)
         return (inputs, tables) if alone is None else (alone, call(Tables).named("tables"))
 
     def is_of_table(self, inputs: Inputs) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ import pytest
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, Tolerance
 from treedp_core.errors import simulated as montecarlo
-from treedp_core.experiment import Experiment, draw_once, identity, prepare, run, smallest_epsilon, sweep
+from treedp_core.experiment import KINDS, Experiment, draw_once, identity, prepare, run, smallest_epsilon, sweep
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.accounting import CLOSE
@@ -225,3 +225,24 @@ def test_no_two_chunks_of_trials_share_their_noise() -> None:
     assert [chunk.shape[0] for chunk in chunks] == [1] * 6
     assert np.unique(np.concatenate(chunks)).size == 6 * tree.n_nodes
     assert (run_of(1)[0] == chunks[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("experiment", "number"),
+    [
+        (Experiment(), 5609823340455441850),
+        (Experiment(epsilon=1, trials=5, metric="rmsre"), 5609823340455441850),
+        (
+            Experiment(
+                mechanism="gaussian", delta=1e-6, postprocess=("least_squares",), allocation="custom",
+                shares=(0.25, 0.75), relation="replace_unknown", contributions=3, known_levels=2,
+            ),
+            11073189778832119268,
+        ),
+        (Experiment(accounting="formula", alpha=0.5, threshold=2, seed=11, trials=5), 5131971099955330646),
+    ],
+)  # fmt: skip
+def test_the_stream_of_an_experiment_is_what_it_always_was(experiment: Experiment, number: int) -> None:
+    """Whatever its annotations are called: the noise of a published seed hangs on it."""
+    assert identity(experiment) == number
+    assert list(KINDS) == [one.name for one in fields(Experiment)]

@@ -317,6 +317,7 @@ def test_a_job_with_an_entry_that_was_added_meanwhile_is_done_here(
     try:
         work = partial(experiment.run, Experiment("twice", trials=5), TREE, COUNTS)
         assert not takes(work)
+        assert takes(partial(experiment.run, Experiment(trials=5), TREE, COUNTS)), "others stay in processes"
         job = jobs.Job(key="k", total=5)
         job.run(work)
         assert job.state == "done" and job.result.simulation is not None

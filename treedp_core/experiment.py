@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -281,22 +281,30 @@ def identity(experiment: Experiment) -> int:
     True
     """
     judged_alike = replace(experiment, trials=0, metric="")
-    said = [one for one in fields(Experiment) if one.name != "accounting" or experiment.accounting != one.default]
-    text = repr(tuple(_plain(getattr(judged_alike, one.name), one.type) for one in said))
+    said = [name for name in KINDS if name != "accounting" or experiment.accounting != Experiment.accounting]
+    text = repr(tuple(_plain(getattr(judged_alike, name), KINDS[name]) for name in said))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
-def _plain(value: Any, kind: object) -> Any:
-    """Return a field's value in its declared type (a string, as annotations are), so that equal values read alike."""
+KINDS: Final[Mapping[str, str]] = {
+    "mechanism": "entry", "postprocess": "entries", "allocation": "entry", "metric": "entry", "epsilon": "number",
+    "delta": "number", "relation": "text", "contributions": "whole", "known_levels": "whole", "shares": "numbers",
+    "alpha": "number", "threshold": "number", "trials": "whole", "seed": "whole", "accounting": "text",
+}  # fmt: skip
+"""What each field of an experiment holds. Their order is part of every stream of noise: it never changes."""
+
+
+def _plain(value: Any, kind: str) -> Any:
+    """Return a field's value as its kind has it, so that equal values read alike."""
     match kind:
-        case "float":
+        case "number":
             return float(value) + 0.0  # -0.0 equals 0.0
-        case "int":
+        case "whole":
             return int(value)
-        case "tuple[float, ...]":
+        case "numbers":
             return tuple(float(item) + 0.0 for item in value)
-        case "Choices":
-            return tuple(_plain(item, "Choice") for item in value)
+        case "entries":
+            return tuple(_plain(item, "entry") for item in value)
     return (type(value.entry).__name__, type(value.entry).__module__, str(value)) if isinstance(value, Own) else value
 
 

@@ -336,9 +336,24 @@ def is_loaded(package: str) -> bool:
     return package in _LOADED
 
 
-def has_own() -> bool:
-    """Whether a table has an entry of this process's own code: other processes have no such entry."""
-    return any(MINE in resolve_name(place)._authors.values() for place in TABLES.values())
+def uses_own(values: object) -> bool:
+    """Return whether some values name an entry of this process's own code, which other processes do not have.
+
+    Arrays are not looked at; of data classes, dictionaries and sequences every part is.
+    """
+    own = {name for place in TABLES.values() for name, one in resolve_name(place)._authors.items() if one == MINE}
+    waiting: list[object] = [values]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Own) or (isinstance(one, str) and one in own):
+            return True
+        if is_dataclass(one) and not isinstance(one, type):
+            waiting += [getattr(one, field.name, None) for field in fields(one)]
+        elif isinstance(one, Mapping) and not isinstance(one, Table):
+            waiting += [*one.keys(), *one.values()]
+        elif isinstance(one, list | tuple | set | frozenset):
+            waiting += one
+    return False
 
 
 def plugin_of(name: str) -> str:

@@ -13,6 +13,7 @@ import streamlit as st
 from pages.ui import store
 from pages.ui.reading import PRIOR, Content, Counted, Reading, by_worker
 from pages.ui.result import Result
+from pages.ui.setting import key_of
 from treedp_core.notebook.code import File, Ran, call
 from treedp_core.records import Dataset, HeldColumns, ReadOptions
 from treedp_core.records.read.sniff import Preview
@@ -71,7 +72,7 @@ class Candidate:
 
     def key(self, name: str, *of: object) -> str:
         """Key of a control that starts afresh with every file counted, and with anything else it is `of`."""
-        return f"{self.slot}_{name}_{slot_of(self.slot).revision}" + (f"_{hash(of):x}" if of else "")
+        return f"{self.slot}_{name}_{slot_of(self.slot).revision}" + (f"_{key_of(*of)}" if of else "")
 
     @property
     def content(self) -> Content:

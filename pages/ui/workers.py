@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from pages.ui.channel import parts_of, receive, send
 from treedp_core.checks import InputError
-from treedp_core.registry import has_own
+from treedp_core.registry import uses_own
 from treedp_core.watch import Cancelled, Watch
 
 ORDER: Final = struct.Struct("!q")
@@ -72,16 +72,17 @@ class Limits:
 def takes(work: object) -> bool:
     """Whether work is done in a process: a partial of a function of the core, where processes can be forked safely.
 
-    Entries that this process's own code added to the tables are in none of its workers: such work is done here.
+    Entries that this process's own code added to the tables are in none of its workers: work that names one is done
+    here, and no other.
 
     >>> from treedp_core import experiment
     >>> takes(partial(experiment.run, 1)), takes(lambda watch: 1)
     (True, False)
     """
-    if not isinstance(work, partial) or sys.platform != "linux" or has_own():
+    if not isinstance(work, partial) or sys.platform != "linux":
         return False
     module, name = (getattr(work.func, part, "") for part in ("__module__", "__qualname__"))
-    return module.startswith("treedp_core.") and "<" not in name
+    return module.startswith("treedp_core.") and "<" not in name and not uses_own((work.args, work.keywords))
 
 
 class Workers:

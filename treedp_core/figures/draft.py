@@ -68,6 +68,14 @@ class Draft:
         data = [_apart(inked(one)) for one in self.data]
         return go.Figure(data=data, layout=_apart(self.layout), _validate=_CHECKED.get())
 
+    def to_json(self) -> str:
+        """Return it as plotly's JSON."""
+        return str(self.figure().to_json())
+
+    def write_html(self, path: str, include_plotlyjs: bool | str = True) -> None:
+        """Write it as a page that shows it alive."""
+        self.figure().write_html(path, include_plotlyjs=include_plotlyjs)
+
     def _repr_mimebundle_(self, include: Iterable[str] = (), exclude: Iterable[str] = ()) -> dict[str, Any]:
         """Show itself in Jupyter."""
         shown: dict[str, Any] = self.figure()._repr_mimebundle_(include, exclude)

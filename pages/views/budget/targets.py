@@ -11,7 +11,7 @@ import streamlit as st
 from pages.ui import frame, handover, plans, result, tuned
 from pages.ui.cards import cards
 from pages.ui.page import Told
-from pages.ui.setting import in_a_row
+from pages.ui.setting import in_a_row, key_of
 from pages.ui.settings import EPSILON, EPSILON_TUNED, THRESHOLD
 from pages.ui.store import dataset
 from pages.ui.text import lit, plain, prose
@@ -77,7 +77,7 @@ def _chips() -> None:
         there = dict(enumerate(ask.wanted()))
     except InputError:
         there = {}
-    names, key = dataset().labels.level_names, f"{CHIPS}_{hash(ask.text()):x}"
+    names, key = dataset().labels.level_names, f"{CHIPS}_{key_of(ask.text())}"
     st.session_state[key] = list(there)
     st.pills(
         "Targets", list(there), selection_mode="multi", key=key, on_change=_dropped, args=(key, tuple(there)),

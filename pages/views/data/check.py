@@ -7,6 +7,7 @@ import streamlit as st
 from pages.ui import kept
 from pages.ui.bins import warn_of_cut
 from pages.ui.frame import plain_table
+from pages.ui.setting import key_of
 from pages.ui.settings import SOURCE
 from pages.ui.store import remember
 from pages.ui.text import lit
@@ -59,7 +60,7 @@ def _count_again(data: Dataset) -> None:
             named: dict[str, list[str]] = {one: list(labels) for one, labels in recipe.left_out}
             named[column] = [*named.get(column, ()), label]
             st.button(
-                f"Leave out {lit(label, 30)} in {lit(column, 30)}", key=f"leave_out_{hash((column, label)):x}",
+                f"Leave out {lit(label, 30)} in {lit(column, 30)}", key=f"leave_out_{key_of(column, label)}",
                 icon=":material/block:", on_click=count_again, args=(slot,), kwargs={"left_out": named},
                 help="These rows look like totals of others, by words or sums in the records (NOT PRIVATE). The table "
                 "is counted without them, and code and plan say so.",

@@ -7,6 +7,7 @@ import streamlit as st
 from pages.ui import kept
 from pages.ui.candidate import slot_of
 from pages.ui.refusals import refusal_in_passing
+from pages.ui.setting import key_of
 from pages.ui.text import lit
 from pages.ui.upload import count_without
 from treedp_core.checks import InputError
@@ -23,7 +24,7 @@ def levels(slot: str) -> None:
     offered = [name for name in known if name in used or (name in held and table.domain_for((*used, name)))]
     if len(offered) < 2 or not set(used) <= held or table.domain_for(used) is None or state.wants:
         return
-    key = f"{slot}_levels_{hash(tuple(offered)):x}"
+    key = f"{slot}_levels_{key_of(*offered)}"
     if state.counting is None or not state.counting.in_place:
         st.session_state[key] = list(used)
     st.pills(

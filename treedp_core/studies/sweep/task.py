@@ -23,7 +23,7 @@ Experiments have the fields of `Experiment`: each a value, or a list of values t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
@@ -31,7 +31,7 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.experiment import Experiment, grid
+from treedp_core.experiment import KINDS, Experiment, grid
 from treedp_core.records import Dataset, ReadOptions, count_hierarchy, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.count.tally import LISTED_WITH_SPACES
 from treedp_core.records.made_up import generate, of_leaf_counts
@@ -42,8 +42,8 @@ MAX_BYTES: Final = 4_000_000
 MAX_CELLS: Final = 100_000
 By = Literal["tree", "level", "node"]
 _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
-    "Choice": (str,), "str": (str,), "float": (float, int), "int": (int,), "Choices": (str,),
-    "tuple[float, ...]": (float, int),
+    "entry": (str,), "entries": (str,), "text": (str,), "number": (float, int), "numbers": (float, int),
+    "whole": (int,),
 }  # fmt: skip
 
 
@@ -126,14 +126,13 @@ def read_task(content: bytes, folder: Path) -> Task:
 
 
 def _choices(said: Mapping[str, Json]) -> dict[str, Any]:
-    kinds = {one.name: str(one.type) for one in fields(Experiment)}
-    known = [checks.one_of("a setting of the experiments", name, kinds, "SCRIPT_VALUE") for name in said]
-    return {name: _tried(name, said[name], kinds[name]) for name in known}
+    known = [checks.one_of("a setting of the experiments", name, KINDS, "SCRIPT_VALUE") for name in said]
+    return {name: _tried(name, said[name], KINDS[name]) for name in known}
 
 
 def _tried(name: str, value: Json, kind: str) -> object:
     """A value, or a list of values to try, each of the type of its field."""
-    is_sequence = kind in ("Choices", "tuple[float, ...]")
+    is_sequence = kind in ("entries", "numbers")
     if is_sequence and isinstance(value, list) and not (value and all(isinstance(one, list) for one in value)):
         return tuple(_typed(name, one, kind) for one in value)
     if isinstance(value, list):

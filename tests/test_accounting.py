@@ -264,15 +264,6 @@ def test_a_plan_says_how_it_was_accounted_for() -> None:
     assert plan_of(replace(NUMERICAL, mechanism="discrete_laplace")).accounting is None
 
 
-def test_a_plan_from_before_reads_as_it_did() -> None:
-    plan = plan_of(replace(NUMERICAL, accounting="formula"))
-    said = json.loads(plan.to_json())
-    del said["accounting"]
-    before = ReleasePlan.from_json(json.dumps(said))
-    assert before == replace(plan, accounting=None) and before.verify() == ()
-    assert "Canonne, Kamath" in before.sentence()
-
-
 # ---- several releases
 
 

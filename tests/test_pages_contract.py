@@ -29,6 +29,7 @@ from pages.views.topdown.settings import SECTIONS
 from pages.views.topdown.settings import VIEWS as TOPDOWN_VIEWS
 from sample_data.catalogue import SAMPLES
 from test_pages_help import CONTROLS, of, unexplained
+from treedp_core.figures.colour import inked
 from treedp_core.figures.draft import Draft
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset, DomainSource, ReadReport
@@ -144,7 +145,8 @@ def as_plotly_checks_them(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     def both(draft: Draft) -> go.Figure:
         found = drawn(draft)
-        told, checked = (json.loads(one.to_json()) for one in (found, go.Figure(draft.data, draft.layout)))
+        traces = [inked(one) for one in draft.data]
+        told, checked = (json.loads(one.to_json()) for one in (found, go.Figure(traces, draft.layout)))
         differ.extend(f"{one}: {told[one]} != {checked[one]}" for one in checked if told[one] != checked[one])
         drawn(Draft([], {"hight": 1}))  # plotly's check would refuse it
         return found

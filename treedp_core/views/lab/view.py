@@ -86,7 +86,7 @@ def one_draw(inputs: LabInputs, tables: Tables, *, memo: Memo = forgetful) -> Fi
         f"{thinned if n_nodes > MAX_POINTS else ''}. Seed {settings.seed}.",
         alt=f"True and released counts of one simulated release with {series.label} on level {level}.",
         label=inputs.label,
-        badges=("simulation", NOT_PRIVATE),
+        badges=("formula", "simulation", NOT_PRIVATE),
         provenance=provenance(base, data, (settings,), drawn=True),
         is_simulated=True,
     )

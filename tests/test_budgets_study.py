@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from oracles_pages import dataset
 from pages.ui.origins import count_sample
 from pages.views.budget.words import smallest, unknown
+from treedp_core.allocation import split
 from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.allocation.shares import handed_over, in_units, rebalanced, shares_of_text
 from treedp_core.checks import InputError
@@ -41,6 +42,7 @@ from treedp_core.studies.budget import (
     source_of_text,
 )
 from treedp_core.studies.budget.figure4 import periods
+from treedp_core.studies.budget.reached import error_of
 from treedp_core.tree import Tree
 from treedp_core.words import privacy_text
 
@@ -81,7 +83,51 @@ def test_shares_handed_over_never_exceed_what_was_charged(amounts: list[float], 
     assert len(text) <= 200
     assert sum(shares) <= Fraction(part) + Fraction(1, 10**9)
     for share, amount in zip(shares, amounts, strict=True):
-        assert float(share) == pytest.approx(amount / sum(amounts) * part, abs=2e-6)
+        assert float(share) == pytest.approx(amount / sum(amounts) * part, rel=2e-4, abs=2e-11)
+
+
+@given(st.lists(st.floats(1e-9, 10), min_size=1, max_size=16), st.floats(0.01, 0.9), st.floats(0, 0.05))
+def test_shares_handed_over_in_full_are_no_less_than_what_was_spent(
+    amounts: list[float], part: float, prior: float
+) -> None:
+    text = handed_over(amounts, part, 1.0, prior, in_full=True)
+    whole, shares = sum(map(Fraction, amounts)), shares_of_text(text)
+    assert len(text) <= 200 and sum(shares) <= 1 - Fraction(prior)
+    for share, amount in zip(shares, map(Fraction, amounts), strict=True):
+        wanted = amount / whole * Fraction(part)
+        assert (
+            wanted <= share and float(share) >= float(wanted) and share - wanted < 1.02e-3 * wanted + Fraction(1, 10**6)
+        )
+
+
+@given(
+    factors=st.lists(st.integers(2, 4), min_size=1, max_size=3),
+    leaves=st.integers(100, 100_000),
+    values=st.lists(st.floats(0.01, 0.9), min_size=3, max_size=3),
+    spent=st.sampled_from([0.0, 0.25, 0.5]),
+    relation=st.sampled_from(list(NeighbouringRelation)),
+    squares=st.booleans(),
+)
+def test_the_split_and_epsilon_handed_over_meet_the_targets(
+    factors: list[int], leaves: int, values: list[float], spent: float, relation: NeighbouringRelation, squares: bool
+) -> None:
+    """Whatever the prior cost, and however small the share of a level is."""
+    tree, unit = Tree.from_branching_factors(tuple(factors)), ProtectedUnit(relation)
+    counts = tree.counts_of_leaves(np.full(tree.n_leaves, leaves)).astype(float)
+    question = Question(Experiment("laplace", relation=relation.value), 20, "noisy" if spent else "public", spent)
+    one = Problem(tree, counts, "laplace", unit, metric="rmsre", least_squares=squares)
+    wanted = [Target(level, Ask.RMSRE, values[level - 1]) for level in range(1, tree.n_levels)]
+    paid = Origin(PriorKind.NOISY, spent, Currency.EPSILON, unit) if spent else None
+    cost = price(question, one, answer(one, wanted).found, paid)
+    if not cost.shares:
+        return
+    shares = shares_of_text(cost.shares)
+    assert Fraction(cost.to_set) * sum(shares) + Fraction(spent) <= Fraction(cost.to_set)
+    assert cost.to_set <= cost.total * 1.01
+    made = split(tree, cost.to_set, Currency.EPSILON, unit, "custom", tuple(map(float, shares)))
+    handed = np.where(one.paid > 0, made.per_level, 0.0)
+    for target in wanted:
+        assert error_of(one, handed, target) <= target.value * (1 + 1e-9)
 
 
 # ---- what a question costs

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
@@ -13,7 +15,10 @@ from treedp_core.tree.text import pieces
 
 UNITS: Final = 1000
 """Shares are moved in steps of a tenth of a percent, so that they sum to exactly 1."""
-MAX_TEXT: Final = 190
+MAX_TEXT: Final = 200
+"""Characters that a setting of shares takes."""
+DIGITS: Final = 5
+FEWEST_DECIMALS, MOST_DECIMALS = 3, 12
 
 
 def values_of_text(text: str) -> tuple[float, ...]:
@@ -139,8 +144,12 @@ def _divided(whole: int, weights: Sequence[float | Fraction]) -> list[int]:
     return parts
 
 
-def handed_over(amounts: Sequence[float], charged: float, total: float, prior: float = 0.0) -> str:
+def handed_over(
+    amounts: Sequence[float], charged: float, total: float, prior: float = 0.0, *, in_full: bool = False
+) -> str:
     """Return a split as shares of the total for the allocation "custom", never more than was charged.
+
+    The smallest share has five digits, as far as the text has room for them.
 
     Parameters
     ----------
@@ -152,13 +161,44 @@ def handed_over(amounts: Sequence[float], charged: float, total: float, prior: f
         What there was; the rest stays unspent.
     prior : float
         What of it a prior took: the shares leave at least that.
+    in_full : bool
+        Whether every level gets all of its amount, rounded up, where the total has the room: then more than charged.
 
     >>> handed_over([0.0, 0.125, 0.375], 0.5, 1.0, 0.5)
     '0, 0.125, 0.375'
+    >>> handed_over([2, 1, 6e-9], 3.0, 3.0)
+    '0.666666665333, 0.333333332667, 0.000000002'
+    >>> handed_over([2, 1], 3.0, 4.0, in_full=True)
+    '0.500001, 0.250001'
     """
-    digits = max(3, min(6, MAX_TEXT // max(1, len(amounts)) - 4))
-    scale = 10**digits
+    whole = sum(map(Fraction, amounts)) or Fraction(1)
+    smallest = (
+        min((Fraction(amount) for amount in amounts if amount), default=whole) / whole * Fraction(charged / total)
+    )
+    zeros = -math.floor(math.log10(max(smallest, Fraction(1, 10**MOST_DECIMALS))))
+    digits = min(max(DIGITS + 1, DIGITS - 1 + zeros), MOST_DECIMALS)
+    while len(text := _text_of(_parts(amounts, charged, total, prior, digits, in_full), digits)) > MAX_TEXT:
+        if digits == FEWEST_DECIMALS:
+            break
+        digits -= 1
+    return text
+
+
+def _text_of(parts: Sequence[int], digits: int) -> str:
+    exact = (Decimal(part).scaleb(-digits) for part in parts)
+    return ", ".join(f"{part:f}".rstrip("0").rstrip(".") if part % 1 else f"{part:.0f}" for part in exact)
+
+
+def _parts(
+    amounts: Sequence[float], charged: float, total: float, prior: float, digits: int, in_full: bool
+) -> list[int]:
+    """Shares in units of the last decimal; a hundredth of one more where they are full, for those who take floats."""
+    scale, given = 10**digits, Fraction(charged) / Fraction(total)
+    room = int((1 - Fraction(prior) / Fraction(total)) * scale)
+    if in_full:
+        each = given * scale / sum(map(Fraction, amounts))
+        full = [math.ceil(amount * each + Fraction(1, 100)) if amount else 0 for amount in map(Fraction, amounts)]
+        if sum(full) <= room:
+            return full
     # rounded down, but for a hair, so that 0.5 - 1e-17 stays 0.5
-    whole = int(Fraction(charged) / Fraction(total) * scale + Fraction(1, 1000))
-    shares = _divided(min(whole, int((1 - Fraction(prior) / Fraction(total)) * scale)), amounts)
-    return ", ".join(f"{share / scale:.{digits}f}".rstrip("0").rstrip(".") or "0" for share in shares)
+    return _divided(min(int(given * scale + Fraction(1, 1000)), room), amounts)

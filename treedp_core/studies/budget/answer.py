@@ -11,7 +11,10 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.allocation.shares import handed_over
+from treedp_core.allocation import split
+from treedp_core.allocation.shares import handed_over, shares_from_text
+from treedp_core.experiment import total_of
+from treedp_core.privacy import Accounting
 from treedp_core.privacy.ledger import Ledger
 from treedp_core.privacy.origin import Origin
 from treedp_core.studies.budget.confirm import Confirmation, confirm_all
@@ -23,8 +26,8 @@ from treedp_core.studies.budget.targets import Target
 from treedp_core.watch import Watch
 from treedp_core.words import float_above, privacy_text
 
-A_HAIR_MORE: Final = 1.0001
-"""More than a total by numerical accounting is rounded down by."""
+A_HAIR_MORE: Final = 1e-4
+"""The part of an ε that is added where what it allows leaves no room for shares that are rounded up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,14 +128,26 @@ def price(question: Question, truth: Problem, found: Inverse, prior: Origin | No
     exact = truth.unit.exact_charge(spent) + Fraction(paid)
     total = float_above(Fraction(found.total) + Fraction(paid))
     epsilon = question.epsilon(total, math.inf if paid else truth.composed(found.amounts))
-    to_set, shares, offered = float(privacy_text(epsilon)), "", checks.EPSILON_HIGH
-    if checks.EPSILON_LOW <= to_set <= offered and found.total:
+    to_set, shares, more = float(privacy_text(epsilon)), "", A_HAIR_MORE
+    while checks.EPSILON_LOW <= to_set <= checks.EPSILON_HIGH and found.total and not shares:
         allowed = _allowed(question, truth, found, to_set, paid)
-        if allowed < total and (larger := float(privacy_text(to_set * A_HAIR_MORE))) <= offered:
-            to_set, allowed = larger, _allowed(question, truth, found, larger, paid)
-        shares = handed_over(spent, found.total, max(allowed, total), paid)
+        offered = handed_over(spent, found.total, max(allowed, total), paid, in_full=True)
+        if _is_enough(offered, question, truth, spent, to_set):
+            shares = offered
+        else:
+            to_set, more = float(privacy_text(to_set * (1.0 + more))), 2.0 * more
     ledger = Ledger(truth.unit, question.currency, float_above(exact), prior, spent)
     return Price(total, epsilon, ledger, to_set, shares)
+
+
+def _is_enough(shares: str, question: Question, truth: Problem, spent: Sequence[float], to_set: float) -> bool:
+    """Whether pages that take shares of an ε over spend no less on any level."""
+    accounting = question.experiment.accounting if question.within else Accounting.FORMULA.value
+    one = replace(
+        question.experiment, epsilon=to_set, allocation="custom", shares=shares_from_text(shares), accounting=accounting
+    )  # fmt: skip
+    made = split(truth.tree, total_of(one, truth.tree), truth.currency, truth.unit, "custom", one.shares)
+    return bool((np.array(made.per_level) >= spent).all())
 
 
 def _allowed(question: Question, truth: Problem, found: Inverse, epsilon: float, paid: float) -> float:

@@ -1,9 +1,12 @@
 """What ε protects: what a release tells about one person, and what it costs to tell less."""
 
+from functools import partial
+
 from pages.ui.page import Page, View
 from pages.ui.unused import NOTHING_DRAWN, PLAIN, unspent
 from pages.views.protects.settings import MECHANISM, SETTINGS, VIEW
-from pages.views.protects.view import show_beliefs, show_tests
+from pages.views.protects.view import show
+from treedp_core.views import protects
 
 IGNORED = NOTHING_DRAWN | PLAIN | unspent(MECHANISM)
 PAGE = Page(
@@ -17,9 +20,10 @@ PAGE = Page(
     settings=SETTINGS,
     switch=VIEW,
     asks_epsilon=True,
-    views=(
-        View("beliefs", show_beliefs, question="What does ε protect me from?", ignores=IGNORED),
-        View("tests", show_tests, question="How well can I be told apart?", ignores=IGNORED),
+    views=tuple(
+        View(one.view, partial(show, one.view), question=one.question, ignores=IGNORED)
+        for one in protects.ENTRIES
+        if one.view
     ),
 )
 

@@ -24,7 +24,6 @@ from pages.views.cdf.settings import VIEWS as CDF_VIEWS
 from pages.views.lesson.settings import PLACES as LESSON_PLACES
 from pages.views.multiplicative.settings import VIEWS as MULTIPLICATIVE_VIEWS
 from pages.views.plan.settings import VIEWS as PLAN_VIEWS
-from pages.views.protects.settings import VIEWS as PROTECTS_VIEWS
 from pages.views.topdown.settings import SECTIONS
 from pages.views.topdown.settings import VIEWS as TOPDOWN_VIEWS
 from sample_data.catalogue import SAMPLES
@@ -36,6 +35,7 @@ from treedp_core.records import Dataset, DomainSource, ReadReport
 from treedp_core.records.dataset import labels_of
 from treedp_core.studies.sweep.series import VIEWS as LAB_VIEWS
 from treedp_core.tree import Tree
+from treedp_core.views.protects.view import VIEWS as PROTECTS_VIEWS
 
 pytestmark = pytest.mark.usefixtures("own_jobs", "as_plotly_checks_them")
 

@@ -87,9 +87,10 @@ class Seen(Generic[AnyInputs]):
         elif self.slow is not None:
             show_state(self.slow, what, unit)
 
-    def told(self, more: Callable[[], object] | None = None, learnt: str = "") -> Told:
+    def told(self, more: Callable[[], object] | None = None) -> Told:
         """Return what the page says of it."""
-        return Told(self.line(), ", ".join(self.finding.badges), learnt, more, self.tables.value.data)
+        finding = self.finding
+        return Told(self.line(), ", ".join(finding.badges), finding.learnt, more, self.tables.value.data)
 
 
 def inputs_now(kind: type[AnyInputs]) -> AnyInputs:

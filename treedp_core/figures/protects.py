@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-import plotly.graph_objects as go
 
 from treedp_core.figures.colour import rgba
 from treedp_core.figures.draft import Draft, bar, scatter
@@ -21,7 +20,7 @@ FILL: Final = 0.5
 """Opacity of a law, so that both show where they overlap."""
 
 
-def beliefs_and_levels(found: Protected, prior: float, said: tuple[str, str], level_names: Sequence[str]) -> go.Figure:
+def beliefs_and_levels(found: Protected, prior: float, said: tuple[str, str], level_names: Sequence[str]) -> Draft:
     """Return what an attacker believes after the release, with a unit's records and without, beside the noise.
 
     Parameters
@@ -49,10 +48,10 @@ def beliefs_and_levels(found: Protected, prior: float, said: tuple[str, str], le
     _line(fig, prior, f"before: {percent_set(prior)}", GREY, 0.88, at_left=prior < 0.4)
     most = found.risk.posterior(prior)
     _line(fig, most, f"at most {privacy_text(100 * most)} %", AFTER, 1.0, at_left=most < 0.6)
-    return fig.figure()
+    return fig
 
 
-def misses_and_levels(found: Protected, level_names: Sequence[str]) -> go.Figure:
+def misses_and_levels(found: Protected, level_names: Sequence[str]) -> Draft:
     """Return the best attacker's misses over his false alarms, beside the margin of each level."""
     alarms = np.linspace(0.0, 1.0, 201)
     lines = [
@@ -66,7 +65,7 @@ def misses_and_levels(found: Protected, level_names: Sequence[str]) -> go.Figure
         ),
     ]  # fmt: skip
     fig = _beside(lines, found, level_names, axis("misses", log=False, bounds=(0.0, 1.02), grid=True))
-    return fig.update_layout(xaxis={"title": {"text": "false alarms"}}).figure()
+    return fig.update_layout(xaxis={"title": {"text": "false alarms"}})
 
 
 def _beside(left: list[Any], found: Protected, level_names: Sequence[str], yaxis: dict[str, Any]) -> Draft:

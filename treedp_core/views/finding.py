@@ -138,6 +138,8 @@ class Finding:
         What to do with it on its page, such as where to click: part of the caption, but of no copy.
     notes : tuple of str
         What must be known besides (Markdown), such as that markers are of other settings.
+    learnt : str
+        What one learns from just these numbers (Markdown).
     label : str
         What must stand in every copy of the figure, its code and its numbers, such as "NOT PRIVATE: why".
     badges : tuple of str
@@ -154,6 +156,7 @@ class Finding:
     alt: str = ""
     how: str = ""
     notes: tuple[str, ...] = ()
+    learnt: str = ""
     label: str = ""
     badges: tuple[str, ...] = ()
     provenance: Provenance = Provenance()

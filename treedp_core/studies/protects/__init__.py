@@ -39,8 +39,8 @@ class Protected:
     margins: FloatArray
 
     @cached_property
-    def slack(self) -> float:
-        """Probability with which more may be learnt than is said: delta, where the noise needs one."""
+    def delta(self) -> float:
+        """Probability with which more may be learnt than is said: 0 where the noise needs no delta."""
         return self.risk.slack
 
     def beliefs(self, prior: float) -> tuple[FloatArray, FloatArray]:
@@ -73,8 +73,8 @@ def protected(experiment: Experiment, tree: Tree, records: int) -> Protected:
     (0.7311, [0.0, 11.98, 11.98])
     """
     made = prepare(experiment, tree)
-    slack = experiment.delta if MECHANISMS[experiment.mechanism].needs_delta else 0.0
-    risk = risk_of_levels(made.noise.laws, experiment.unit, records, slack)
+    delta = experiment.delta if MECHANISMS[experiment.mechanism].needs_delta else 0.0
+    risk = risk_of_levels(made.noise.laws, experiment.unit, records, delta)
     margins = [
         (0.0 if exact else np.inf) if law is None else law.margin(CONFIDENCE)
         for law, exact in zip(made.noise.laws, made.noise.exact, strict=True)
@@ -102,8 +102,7 @@ def best_tests(found: Protected, n: int = 101) -> dict[str, list[float]]:
 def more_records(found: Protected, prior: float, several: tuple[int, ...]) -> dict[str, list[float] | list[int]]:
     """Return how sure an attacker can become of persons with several records, the noise staying as it is."""
     laws = prepare(found.experiment, found.tree).noise.laws
-    unit, slack = found.experiment.unit, found.risk.slack
-    risks = [risk_of_levels(laws, unit, n, slack) for n in several]
+    risks = [risk_of_levels(laws, found.experiment.unit, n, found.delta) for n in several]
     return {
         "records": list(several),
         "ε": [one.loss() for one in risks],

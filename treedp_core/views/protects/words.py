@@ -1,11 +1,10 @@
-"""What the page What ε protects says about its numbers; what is known of a person is rounded up."""
+"""What is said about what ε protects; what is known of a person is rounded up."""
 
 from __future__ import annotations
 
 import math
 from typing import Final
 
-from treedp_core.experiment import Experiment
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.protects import Protected
 from treedp_core.words import margin, percent_set, plural, privacy_text, setting_text, short
@@ -14,10 +13,10 @@ TWICE: Final = 3
 """Releases that are counted together in the sentence on safety."""
 
 
-def said(relation: NeighbouringRelation, records: int) -> tuple[str, str]:
+def called(relation: NeighbouringRelation, records: int) -> tuple[str, str]:
     """Return what the two laws are called.
 
-    >>> said(NeighbouringRelation.ADD_OR_REMOVE_ONE, 1), said(NeighbouringRelation.REPLACE_ONE, 3)
+    >>> called(NeighbouringRelation.ADD_OR_REMOVE_ONE, 1), called(NeighbouringRelation.REPLACE_ONE, 3)
     (('your record is in', 'it is not'), ('these 3 records are yours', 'others are'))
     """
     if relation is NeighbouringRelation.REPLACE_ONE:
@@ -36,12 +35,12 @@ def said(relation: NeighbouringRelation, records: int) -> tuple[str, str]:
 def answer(found: Protected, prior: float, records: int) -> str:
     """Return how sure one can become, how often one guesses right, and what the noise costs."""
     most, right = (_percent(of(prior)) for of in (found.risk.posterior, found.risk.right))
-    called = said(found.experiment.unit.relation, records)[0]
-    exception = f" (in all but one of {_times(found.slack)} releases)" if found.slack else ""
+    whose = called(found.experiment.unit.relation, records)[0]
+    exception = f" (in all but one of {short(1.0 / found.delta)} releases)" if found.delta else ""
     wide = [one for one in found.margins.tolist() if one and math.isfinite(one)]
     cost = f" A count is then within ± {margin(max(wide))}, 19 times in 20." if wide else ""
     return (
-        f"An attacker was {percent_set(prior)} sure that {called}. Once all {plural(found.tree.n_nodes, 'count')} are "
+        f"An attacker was {percent_set(prior)} sure that {whose}. Once all {plural(found.tree.n_nodes, 'count')} are "
         f"out, he is at most **{most}** sure{exception}. His best guess is right {right} of the time, a blind "
         f"one {percent_set(max(prior, 1 - prior))}.{cost}"
     )
@@ -62,19 +61,19 @@ def warning(found: Protected, prior: float) -> str:
     )
 
 
-def how(experiment: Experiment, found: Protected) -> str:
+def how(found: Protected) -> str:
     """Return how the numbers come about."""
     exact = {
         "gaussian": "Normal noise on all levels is one normal test (Dong, Roth and Su, 2022): closed form.",
         "laplace": "Laplace losses are added up on a grid whose masses are moved so that the attacker only gains.",
-    }.get(experiment.mechanism, "Whole-number noise: the losses of all levels are added up atom by atom.")
-    slack = (
-        f" With such noise no loss is the largest; the bound fails with probability δ = {setting_text(found.slack)}."
-        if found.slack
+    }.get(found.experiment.mechanism, "Whole-number noise: the losses of all levels are added up atom by atom.")
+    bound = (
+        f" With such noise no loss is the largest; the bound fails with probability δ = {setting_text(found.delta)}."
+        if found.delta
         else ""
     )
     return (
-        f"{exact}{slack} Privacy loss {privacy_text(found.risk.loss())} over all levels. Post-processing changes "
+        f"{exact}{bound} Privacy loss {privacy_text(found.risk.loss())} over all levels. Post-processing changes "
         f"nothing here. Right: half width of the interval that holds a count's noise 19 times in 20, before "
         "post-processing. Formula."
     )
@@ -82,7 +81,3 @@ def how(experiment: Experiment, found: Protected) -> str:
 
 def _percent(part: float) -> str:
     return f"{privacy_text(100 * part)} %"
-
-
-def _times(slack: float) -> str:
-    return short(1.0 / slack)

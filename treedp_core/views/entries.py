@@ -13,6 +13,7 @@ from treedp_core.notebook.paired import AnySide
 from treedp_core.records import Dataset
 from treedp_core.views.finding import Finding, Memo, Tables, forgetful, no_table
 from treedp_core.views.inputs import Inputs
+from treedp_core.watch import Watch
 
 AnyInputs = TypeVar("AnyInputs", bound=Inputs)
 
@@ -50,7 +51,8 @@ class Work:
 
     def code(self, tables: Ran[Tables]) -> Ran[Any]:
         """Return the call that does it."""
-        return call(self.function, self.question, *map(tables.get, self.parts)).named(self.name)
+        watch = call(Watch).named("watch")
+        return call(self.function, self.question, *map(tables.get, self.parts), watch).named(self.name)
 
 
 class View(Protocol):

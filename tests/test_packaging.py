@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import http.client
+import json
 import os
 import re
 import shutil
@@ -247,6 +248,35 @@ def handshake(url: str, host: str) -> int:
     answer.close()
     connection.close()
     return answer.status
+
+
+# --- for hosts -------------------------------------------------------------------------------------------------------
+
+
+def test_requirements_of_a_host_are_those_of_the_project() -> None:
+    assert [line for line in read("requirements.txt").splitlines() if line[0] != "#"] == PROJECT["dependencies"]
+
+
+def test_an_image_serves_as_a_user_without_rights_what_treedp_takes(started: list[Any]) -> None:
+    lines = [line.partition(" ") for line in read("Dockerfile").splitlines() if line and line[0] not in "# "]
+    last = {word: rest for word, _, rest in lines}
+    assert last["USER"] not in ("root", "0") and lines.index(("USER", " ", last["USER"])) < len(lines) - 2
+    entry = json.loads(last["ENTRYPOINT"])
+    assert entry[0] in PROJECT["scripts"]
+    cli.main([*entry[1:], *json.loads(last["CMD"]), "--port", str(free_port())])
+    cli.main([*entry[1:], "trees.example.org", "--port", str(free_port())])
+    for (_, env), name in zip(started, ("localhost", "trees.example.org"), strict=True):
+        assert env["STREAMLIT_SERVER_ALLOWED_HOSTS"] == name and env["TREEDP_PUBLIC"] == "1"
+
+
+def test_what_an_image_leaves_out_is_not_in_the_wheel() -> None:
+    left_out = read(".dockerignore").splitlines()
+    assert ".*" in left_out and "!.streamlit" in left_out, (
+        "else secrets and environments would be in the image's layers"
+    )
+    hatch = tomllib.loads(read("pyproject.toml"))["tool"]["hatch"]["build"]["targets"]["wheel"]
+    needed = {path.split("/")[0] for path in (*hatch["packages"], *hatch["force-include"], "README.md", "LICENSE")}
+    assert needed & set(left_out) == set()
 
 
 # --- what is declared ------------------------------------------------------------------------------------------------

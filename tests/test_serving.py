@@ -24,6 +24,7 @@ import websockets.sync.client
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.formparsers import MultiPartParser
+from streamlit.web.server.starlette import starlette_websocket
 from websockets.exceptions import InvalidStatus
 
 from browsing import ROOT, SAFE_ENVIRONMENT, LiveServer, free_port, live_server, wait_until_healthy
@@ -213,7 +214,7 @@ def asked_of_the_gate(
     return int(str(sent[0]["status"])), str(sent[1]["body"]) if len(sent) > 3 else "", said
 
 
-PUBLIC = ["localhost", "trees.example.org"]
+PUBLIC = ["trees.example.org"]
 
 
 def test_a_name_that_is_refused_stands_in_the_log_once_with_the_variable_that_would_allow_it(
@@ -223,7 +224,13 @@ def test_a_name_that_is_refused_stands_in_the_log_once_with_the_variable_that_wo
     assert status == 403 and serving.HOSTS_VARIABLE in body and body.count(". ") == 0
     assert len(said) == 1 and "'other.example.org'" in said[0] and "STREAMLIT_SERVER_ALLOWED_HOSTS" in said[0]
     status, body, said = asked_of_the_gate(
-        monkeypatch, caplog, "/", PUBLIC, host="localhost:8501", method="PUT", origin="https://trees.example.org"
+        monkeypatch,
+        caplog,
+        "/",
+        ["localhost", *PUBLIC],
+        host="localhost:8501",
+        method="PUT",
+        origin="https://trees.example.org",
     )
     assert status == 403 and "proxy" in body and len(said) == 1
     assert all(
@@ -241,7 +248,7 @@ def test_a_refused_name_is_bounded_and_escaped_in_the_log_and_never_a_fault(name
             serving._log("The name {} is refused.", name)
         assert len(said) == 1 and said[0].isascii() and said[0].isprintable() and len(said[0]) < 450
         assert not serving._is_own(f"http://{name}", "localhost:8501") or name.lower() == "localhost:8501"
-        serving._is_number(name)
+        serving._is_of_machine(name)
         for number in range(100):
             serving._log("The name {} is refused.", f"{number}.example.org")
         assert len(said) == serving.MAX_TOLD
@@ -252,13 +259,17 @@ def test_a_refused_name_is_bounded_and_escaped_in_the_log_and_never_a_fault(name
     [
         ("127.0.0.1:8501", "/_stcore/health", "GET", 200), ("127.0.0.1", "/_stcore/health", "HEAD", 200),
         ("[::1]:8501", "/_stcore/health", "GET", 200), ("10.1.2.3:8501", "/_stcore/health", "GET", 200),
+        ("localhost:8501", "/_stcore/health", "GET", 200), ("localhost", "/_stcore/health", "PUT", 403),
+        ("localhost.evil.example", "/_stcore/health", "GET", 403),
+        ("localhost@evil.example", "/_stcore/health", "GET", 403),
+        ("localhost:8501", "/", "GET", 403), ("localhost:8501", "/_stcore/metrics", "GET", 403),
         ("127.0.0.1:8501", "/", "GET", 403), ("127.0.0.1:8501", "/_stcore/health", "PUT", 403),
         ("127.0.0.1:8501", "/x/_stcore/health", "GET", 403), ("127.0.0.1:8501", "/_stcore/stream", "GET", 403),
         ("evil.example", "/_stcore/health", "GET", 403), ("127.0.0.1.evil.example", "/_stcore/health", "GET", 403),
         ("127.0.0.1@evil.example", "/_stcore/health", "GET", 403), ("", "/_stcore/health", "GET", 403),
     ],
 )  # fmt: skip
-def test_a_probe_by_address_learns_that_the_app_lives_and_nothing_else(
+def test_a_probe_on_the_machine_learns_that_the_app_lives_and_nothing_else(
     host: str, path: str, method: str, status: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A page that rebinds its own name to this machine asks by that name, so an address is none of its."""
@@ -375,6 +386,78 @@ def test_a_listed_public_name_is_served_through_a_proxy_and_a_signal_ends_it() -
         assert websocket_status(url, "trees.example.org", Origin="https://trees.example.org") == 101
         assert ask(url, "/_stcore/metrics").status == 200
         assert ask(url, "/_stcore/metrics", X_Forwarded_For="192.0.2.1").status == 403
+
+
+def test_host_sets_all_that_serving_others_takes() -> None:
+    env = cli.environment({}, hosts=["trees.example.org", "192.0.2.7"])
+    assert env.items() >= {
+        "TREEDP_PUBLIC": "1", "STREAMLIT_SERVER_ALLOWED_HOSTS": "trees.example.org 192.0.2.7",
+        "STREAMLIT_SERVER_ADDRESS": "0.0.0.0", "STREAMLIT_SERVER_HEADLESS": "true",
+    }.items()  # fmt: skip
+    assert cli.KEY_VARIABLE not in env and "STREAMLIT_BROWSER_SERVER_ADDRESS" not in env
+    own = {
+        "TREEDP_PUBLIC": "0",
+        "STREAMLIT_SERVER_ADDRESS": "127.0.0.1",
+        "STREAMLIT_SERVER_ALLOWED_HOSTS": "old.example",
+    }
+    env = cli.environment(own, hosts=["new.example"])
+    assert env.items() >= {**own, "STREAMLIT_SERVER_ALLOWED_HOSTS": "new.example"}.items()
+    assert cli.environment({"TREEDP_PUBLIC": "", "STREAMLIT_SERVER_ADDRESS": ""}, hosts=["a.example"]).items() >= {
+        ("TREEDP_PUBLIC", "1"), ("STREAMLIT_SERVER_ADDRESS", "0.0.0.0")
+    }  # fmt: skip
+    room = cli.environment({}, classroom=True, hosts=["school.example"])
+    assert room["STREAMLIT_SERVER_ALLOWED_HOSTS"] == room["STREAMLIT_BROWSER_SERVER_ADDRESS"] == "school.example"
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["https://trees.example.org", "trees.example.org:443", "trees.example.org/app", "a.example b.example", "*", "*.org",
+     "", "0.0.0.0", "::", "a-.example", "a..example", "me@a.example", "a.example\n", "ä.example", "a" * 64],
+)  # fmt: skip
+def test_what_no_visitor_asks_for_is_no_host(host: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--host", "trees.example.org", host]) == 2
+    assert capsys.readouterr().err.startswith("treedp: Expected after --host the names in the addresses that visitors")
+
+
+@given(st.lists(st.from_regex(r"[a-z][a-z0-9]{0,9}(\.[a-z0-9]{1,9}){0,3}", fullmatch=True), min_size=1, max_size=4))
+def test_every_host_named_is_served_and_no_other(hosts: list[str]) -> None:
+    """By the check that the gate asks, given what the environment says."""
+    allowed = cli.environment({}, hosts=hosts)[cli.HOSTS_VARIABLE].split()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(starlette_websocket.config, "get_option", lambda name: allowed)
+        assert all(serving.is_host_allowed(f"{host}:8501") for host in hosts)
+        assert not any(serving.is_host_allowed(f"x.{host}") for host in hosts if f"x.{host}" not in hosts)
+
+
+def test_a_host_takes_no_file(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").touch()
+    with pytest.raises(InputError, match="leave the file out, or --host"):
+        cli.environment({}, str(tmp_path / "a.csv"), hosts=["trees.example.org"])
+
+
+def test_an_app_of_a_host_serves_its_name_and_says_so(tmp_path: Path) -> None:
+    """As `treedp --host` starts it: by its name all is there, by the machine's own only whether it lives."""
+    port = free_port()
+    command = [sys.executable, "-m", "treedp_core", "--port", str(port), "--host", "trees.example.org", "b.example"]
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("STREAMLIT_", "TREEDP_"))}
+    with (tmp_path / "said").open("wb") as said:
+        server = subprocess.Popen(command, env=env, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        wait_until_healthy(url, server)
+        for name in ("trees.example.org", "b.example"):
+            assert ask(url, "/", Host=name).status == 200
+            assert websocket_status(url, name, Origin=f"https://{name}") == 101
+        for name in ("evil.example", "127.0.0.1", "localhost"):
+            assert ask(url, "/", Host=name).status == 403
+            assert websocket_status(url, name, Origin=f"https://{name}") == 403
+        assert ask(url, "/_stcore/health", Host="localhost").status == 200
+        assert ask(url, "/_stcore/upload_file/a/b", "PUT", Host="b.example", Content_Length="0").status == 413
+    finally:
+        server.terminate()
+        server.wait(30)
+    names = f"TreeDP serves trees.example.org, b.example on port {port} of 0.0.0.0 (Ctrl+C ends it)"
+    assert names in (tmp_path / "said").read_text(encoding="utf-8")
 
 
 def test_nothing_is_asked_of_the_network_at_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import ipaddress
 import os
+import re
 import secrets
 import socket
 import subprocess
@@ -28,7 +30,10 @@ PLUGINS_VARIABLE = "TREEDP_PLUGINS"
 CLASS_VARIABLE = "TREEDP_CLASS"
 PUBLIC_VARIABLE = "TREEDP_PUBLIC"
 NOTEBOOK = ".treedp"
+ADDRESS_VARIABLE = "STREAMLIT_SERVER_ADDRESS"
+HOSTS_VARIABLE = "STREAMLIT_SERVER_ALLOWED_HOSTS"
 WILDCARDS = ("0.0.0.0", "::", "")
+HOST_NAME: Final = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)(\.(?!-)[a-z0-9-]{1,63}(?<!-))*", re.IGNORECASE | re.ASCII)
 
 # The first two must be there before a process allocates memory: without them the heap keeps what uploads needed. Small
 # matrices take ten times the time on several threads, and other visitors want them.
@@ -37,7 +42,7 @@ DEFAULTS = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
-    "STREAMLIT_SERVER_ADDRESS": HOST,
+    ADDRESS_VARIABLE: HOST,
     "STREAMLIT_SERVER_SHOW_EMAIL_PROMPT": "false",
     "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false",
 }
@@ -57,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         env = environment(
             os.environ, given.file, network=given.allow_network, save=given.save, plugins=given.plugin,
-            classroom=given.classroom,
+            classroom=given.classroom, hosts=given.host,
         )  # fmt: skip
         load_plugins(env)
         port = usable_port(given.port, env)
@@ -118,6 +123,7 @@ def environment(
     save: str | None = None,
     plugins: Sequence[str] = (),
     classroom: bool = False,
+    hosts: Sequence[str] = (),
 ) -> dict[str, str]:
     """Environment of the server: `base`, the safe defaults it does not set itself, and the file to open.
 
@@ -126,32 +132,35 @@ def environment(
     that every change is written to, which is opened first if it is there. Without it that is the notebook itself, where
     this user may write it and it is not open to a `network`. `plugins` are the packages that the app and
     its workers load: those of the command line, and never others. A `classroom` serves the network of this machine,
-    under its address there, and takes no file.
+    under its address there, and takes no file. Nor does an app that serves others under the names `hosts`, unless
+    `base` says that it is not public.
 
     Raises
     ------
     InputError
         FILE_MISSING when there is no such file; SAVE_PLACE when no notebook can be written there; ADDRESS_OPEN when
         the server would listen on every network of this machine and `network` does not allow that; CLASS_FILE for a
-        class with a file, PUBLIC_FILE for a public app with one.
+        class with a file, PUBLIC_FILE for a public app with one, HOST_NAME for a host that no browser asks for.
 
     Examples
     --------
     >>> environment({"MALLOC_ARENA_MAX": "4"})["MALLOC_ARENA_MAX"]
     '4'
     """
+    base = _for_others(base, hosts) if hosts else base
     if file is not None or save is not None:
         if classroom:
             raise InputError("CLASS_FILE", "A class opens no file and saves none; leave the file out, or --class.")
         if is_on(base, PUBLIC_VARIABLE):
+            setting = "--host" if hosts else PUBLIC_VARIABLE
             raise InputError(
-                "PUBLIC_FILE", f"A public app opens no file and saves none; leave the file out, or {PUBLIC_VARIABLE}."
+                "PUBLIC_FILE", f"A public app opens no file and saves none; leave the file out, or {setting}."
             )
-    env = DEFAULTS | (_for_a_class(base) if classroom else {}) | _away_from_here(base)
+    env = DEFAULTS | (_for_a_class(base, hosts) if classroom else {}) | _away_from_here(base)
     for name in (FILE_VARIABLE, KEY_VARIABLE, NOTEBOOK_VARIABLE, SAVE_VARIABLE, PLUGINS_VARIABLE, CLASS_VARIABLE):
         env.pop(name, None)
-    network = network or classroom
-    if env["STREAMLIT_SERVER_ADDRESS"].strip("[] ") in WILDCARDS and not network:
+    network = network or classroom or bool(hosts)
+    if env[ADDRESS_VARIABLE].strip("[] ") in WILDCARDS and not network:
         raise InputError(
             "ADDRESS_OPEN",
             f"The address {echo(env['STREAMLIT_SERVER_ADDRESS'])} serves every network of this machine; "
@@ -186,14 +195,41 @@ def is_on(env: Mapping[str, str], variable: str) -> bool:
     return env.get(variable, "") not in ("", "0")
 
 
-def _for_a_class(base: Mapping[str, str]) -> dict[str, str]:
+def _for_others(base: Mapping[str, str], hosts: Sequence[str]) -> dict[str, str]:
+    """Return `base` with what serving others takes where it does not say so itself; `hosts` are named here alone.
+
+    >>> _for_others({ADDRESS_VARIABLE: "127.0.0.1"}, ["a.example", "b.example"])
+    {'TREEDP_PUBLIC': '1', 'STREAMLIT_SERVER_ADDRESS': '127.0.0.1', 'STREAMLIT_SERVER_HEADLESS': 'true', \
+'STREAMLIT_SERVER_ALLOWED_HOSTS': 'a.example b.example'}
+    """
+    for host in hosts:
+        if host in WILDCARDS or not (HOST_NAME.fullmatch(host) or _is_address(host)):
+            raise InputError(
+                "HOST_NAME",
+                "Expected after --host the names in the addresses that visitors open, such as trees.example.org, "
+                f"without https:// and port, got {echo(host)}.",
+            )
+    usual = {PUBLIC_VARIABLE: "1", ADDRESS_VARIABLE: EVERY_NETWORK, "STREAMLIT_SERVER_HEADLESS": "true"}
+    return usual | {name: value for name, value in base.items() if value} | {HOSTS_VARIABLE: " ".join(hosts)}
+
+
+def _is_address(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host) is not None
+    except ValueError:
+        return False
+
+
+def _for_a_class(base: Mapping[str, str], hosts: Sequence[str]) -> dict[str, str]:
     """Settings under which others on this machine's network reach it, where `base` does not name an address."""
-    if "STREAMLIT_SERVER_ADDRESS" in base:
+    if hosts:
+        return {"STREAMLIT_BROWSER_SERVER_ADDRESS": hosts[0]}
+    if ADDRESS_VARIABLE in base:
         return {}
     mine = own_address()
     return {
-        "STREAMLIT_SERVER_ADDRESS": EVERY_NETWORK,
-        "STREAMLIT_SERVER_ALLOWED_HOSTS": " ".join(("localhost", HOST, "::1", mine)),
+        ADDRESS_VARIABLE: EVERY_NETWORK,
+        HOSTS_VARIABLE: " ".join(("localhost", HOST, "::1", mine)),
         "STREAMLIT_BROWSER_SERVER_ADDRESS": mine,
     }
 
@@ -264,7 +300,7 @@ def usable_port(asked: str | None, env: Mapping[str, str]) -> int:
     """
     text = asked or env.get("STREAMLIT_SERVER_PORT") or str(FIRST_PORT)
     port = checks.integer("port", int(text) if text.isdecimal() else text, low=1, high=65535, code="PORT_RANGE")
-    host = env["STREAMLIT_SERVER_ADDRESS"]
+    host = env[ADDRESS_VARIABLE]
     if not is_free(host, port):
         free = next((p for p in range(port + 1, min(port + 200, 65536)) if is_free(host, p)), None)
         hint = f"; try: treedp --port {free}" if free else ""
@@ -302,7 +338,7 @@ def app_path() -> Path:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="treedp",
-        description=f"Explore differentially private counts on trees in the browser, on http://{HOST} only.",
+        description=f"Explore differentially private counts on trees in the browser, on http://{HOST}.",
         epilog="treedp run FILE runs a notebook or a sweep without a browser; treedp prepare FILE PLAN.json writes the "
         "records that a plan's program reads. See their --help.",
     )
@@ -323,8 +359,12 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--port", metavar="N", help=f"port to serve on (default {FIRST_PORT})")
     parser.add_argument(
-        "--allow-network", action="store_true", help="let STREAMLIT_SERVER_ADDRESS be 0.0.0.0 or ::, open to others"
+        "--allow-network", action="store_true", help=f"let {ADDRESS_VARIABLE} be 0.0.0.0 or ::, open to others"
     )
+    parser.add_argument(
+        "--host", nargs="+", action="extend", default=[], metavar="NAME",
+        help=f"serve others under these names, on every network of this machine: no uploads unless {PUBLIC_VARIABLE}=0",
+    )  # fmt: skip
     parser.add_argument(
         "--class", action="store_true", dest="classroom",
         help="open the lesson to a class on this machine's network, behind a word that is printed; no uploads",

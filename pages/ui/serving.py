@@ -30,7 +30,7 @@ from pages.ui import callbacks, classroom, exports, logs, sessions
 from pages.ui.admission import cookie, same
 from pages.ui.uploads import UploadLimit, is_class
 from pages.ui.workers import WORKERS
-from treedp_core.cli import KEY_VARIABLE
+from treedp_core.cli import HOSTS_VARIABLE, KEY_VARIABLE
 
 FRAME_VARIABLE: Final = "TREEDP_FRAME_ANCESTORS"
 KEY_PARAMETER: Final = "key"
@@ -46,7 +46,6 @@ _POLICY: Final = (
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' ws://{host} wss://{host}; "
     "worker-src 'self' blob:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors {ancestors}"
 )
-HOSTS_VARIABLE: Final = "STREAMLIT_SERVER_ALLOWED_HOSTS"
 _NOT_SERVED: Final = f"This name is not served here; whoever runs the app adds it to {HOSTS_VARIABLE}."
 _NOT_OWN: Final = (
     "Pages of another origin may not do this. If this is the app's own page, its proxy passes on another "
@@ -91,7 +90,7 @@ class Gate:
 def _refusal(scope: Scope, headers: Headers) -> Response | None:
     """The answer to a request that is not served, or None."""
     host = headers.get("host", "")
-    if not is_host_allowed(host) and not (_is_probe(scope) and _is_number(host)):
+    if not is_host_allowed(host) and not (_is_probe(scope) and _is_of_machine(host)):
         _log(
             f"The host name {{}} is refused; to serve it, add it to {HOSTS_VARIABLE}, names separated by spaces.", host
         )
@@ -134,14 +133,17 @@ def _is_probe(scope: Scope) -> bool:
     return scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and bool(scope["path"] == path)
 
 
-def _is_number(host: str) -> bool:
-    """Whether a host is given by its address: a page that rebinds its name to one asks by the name.
+def _is_of_machine(host: str) -> bool:
+    """Whether a host is localhost or given by its address: a page that rebinds its name to one asks by the name.
 
-    >>> _is_number("127.0.0.1:8501"), _is_number("[::1]:8501"), _is_number("10.0.0.7"), _is_number("10.evil.example")
-    (True, True, True, False)
+    >>> _is_of_machine("127.0.0.1:8501"), _is_of_machine("[::1]:8501"), _is_of_machine("localhost:8501")
+    (True, True, True)
+    >>> _is_of_machine("10.0.0.7"), _is_of_machine("10.evil.example"), _is_of_machine("localhost.evil.example")
+    (True, False, False)
     """
     try:
-        return ipaddress.ip_address(urlsplit(f"//{host}").hostname or "") is not None
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == "localhost" or ipaddress.ip_address(name) is not None
     except ValueError:
         return False
 
@@ -348,12 +350,20 @@ def _begin() -> None:
     callbacks.do_whole()
     WORKERS.start()
     url = address()
-    for line in classroom.told(url) if is_class() else (f"TreeDP is at {url} (Ctrl+C ends it)",):
+    for line in classroom.told(url) if is_class() else (_whereabouts(url),):
         _say(line)
     if is_class():
         url = classroom.teacher_link(url)
     if not config.get_option("server.headless"):
         threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+
+
+def _whereabouts(url: str) -> str:
+    """Where the app is: under the names it serves, which a proxy passes on, if this machine's own is none of them."""
+    if is_host_allowed(urlsplit(url).netloc):
+        return f"TreeDP is at {url} (Ctrl+C ends it)"
+    names, host = ", ".join(config.get_option("server.allowedHosts")), config.get_option("server.address")
+    return f"TreeDP serves {names} on port {config.get_option('server.port')} of {host} (Ctrl+C ends it)"
 
 
 def _warm(prepare: Callable[[], object]) -> None:

@@ -3,7 +3,6 @@
 from pages.ui.page import Page, View
 from pages.ui.unused import NO_SLACK, unspent
 from pages.views.consistency.settings import MECHANISM, SETTINGS
-from pages.views.consistency.sides import sides
 from pages.views.consistency.view import show
 
 PAGE = Page(
@@ -19,7 +18,6 @@ PAGE = Page(
     ),
     settings=SETTINGS,
     views=(View("", show, ignores=unspent(MECHANISM) | NO_SLACK),),
-    releases=sides,
     learnt=(
         "Least squares weighs each count against the sum of its children by their variances, so every count "
         "borrows accuracy from the others. Deep trees with few children a node gain most, near the top."

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from treedp_core.figures.draft import Draft
+
 
 def children_lists(parent: list[int]) -> list[list[int]]:
     """The children of each node."""
@@ -77,7 +79,7 @@ def decoded(figure: Any) -> dict[str, Any]:
             return {key: unpack(value) for key, value in item.items()}
         return [unpack(value) for value in item] if isinstance(item, list) else item
 
-    return unpack(json.loads(figure.to_json()))
+    return unpack(json.loads((figure.figure() if isinstance(figure, Draft) else figure).to_json()))
 
 
 def data_range(axis: dict[str, Any]) -> tuple[float, float]:

@@ -238,7 +238,7 @@ def test_runs_of_thresholds_are_compared_on_the_same_noise() -> None:
     assert most_trials([("B", sides[0], sides[1])]) == 100
 
 
-FIRST: Final = {"lab": {"view": "epsilon", "part": "lab_figure"}}
+FIRST: Final = {"lab": {"view": "epsilon", "part": "lab_figure"}, "consistency": {"part": "con_figure"}}
 """The first view of a page, and its figure."""
 
 

@@ -234,7 +234,7 @@ def test_the_presenter_variant_has_large_letters_and_strong_lines() -> None:
     tree = Tree.from_branching_factors((2,))
     counts = np.array([2, 1, 1])
     assert style.present(icicle(tree, Names(), counts, counts)).data[0].textfont.size == 24
-    assert style.present(level_strips(tree, counts, ["a", "b"])).data[0].colorbar.tickfont.size == 24
+    assert style.present(level_strips(tree, counts, ["a", "b"]).figure()).data[0].colorbar.tickfont.size == 24
 
 
 def test_a_presentation_draws_no_edges_of_areas_and_few_steps_beside_a_colour_bar() -> None:
@@ -328,7 +328,7 @@ def test_a_count_below_zero_is_taken_back_from_the_end_and_cuts_no_name() -> Non
     tree = Tree.from_branching_factors((3,))
     noisy, after = np.array([45.0, 30.0, -8.0, 20.0]), np.array([42.0, 29.0, 0.0, 13.0])
     the = Draw(Experiment(), tree, np.array([42, 29, 1, 12]), noisy, after, np.array([0.0, 9.0]))
-    fig = balance_and_tree(the, Names(), 0, after=False, root=0, equation="")
+    fig = balance_and_tree(the, Names(), 0, after=False, root=0, equation="").figure()
     placed = [
         (text.split()[-1], start, start + length)
         for one in fig.data if one.type == "bar" and one.text is not None
@@ -668,7 +668,7 @@ def test_strips_equal_the_oracle(seed: int, n_nodes: int, columns: int, reduce: 
 
 def test_strips_are_one_small_heatmap_with_the_root_on_top() -> None:
     tree = Tree.from_branching_factors((10, 10, 20))
-    fig = level_strips(tree, np.arange(tree.n_nodes), ["<b>", "b", "c", "c"], colour_range=(-5, 5))
+    fig = level_strips(tree, np.arange(tree.n_nodes), ["<b>", "b", "c", "c"], colour_range=(-5, 5)).figure()
     (heat,) = fig.data
     assert heat.type == "heatmap"
     assert heat.z.dtype == np.float32
@@ -768,9 +768,9 @@ def hostile_figures() -> dict[str, go.Figure]:
             several, x_title=HOSTILE[0], y_title=HOSTILE[1], marker_x=1, marker_text=HOSTILE[0]
         ).figure(),
         "levels": levels.error_by_level(on_levels, HOSTILE[:2], y_title=HOSTILE[4]).figure(),
-        "boxes": levels.error_boxes(boxes, HOSTILE[:4]),
+        "boxes": levels.error_boxes(boxes, HOSTILE[:4]).figure(),
         "icicle": icicle(tree, Names(), counts, counts, released=counts, colour_title=HOSTILE[0]),
-        "strips": level_strips(tree, counts, HOSTILE[:4], colour_title=HOSTILE[1]),
+        "strips": level_strips(tree, counts, HOSTILE[:4], colour_title=HOSTILE[1]).figure(),
         "draw": draw.one_draw(counts, counts, label=HOSTILE[0], name=Names().label),
     }
 
@@ -795,9 +795,9 @@ LAST = BIG.level(BIG.height)
     "make",
     [
         lambda: icicle(BIG, Names(), BIG_COUNTS, BIG_ERRORS, colour_range=(-9, 9), released=BIG_COUNTS),
-        lambda: level_strips(BIG, BIG_ERRORS, ["x"] * BIG.n_levels, reduce="extreme", colour_range=(-9, 9)),
-        lambda: draw.one_draw(BIG_COUNTS[LAST], BIG_COUNTS[LAST] + BIG_ERRORS[LAST], sigma=7.0, name=str),
-        lambda: levels.error_boxes([level_quantiles(BIG, BIG_ERRORS, "x")], ["x"] * BIG.n_levels),
+        lambda: level_strips(BIG, BIG_ERRORS, ["x"] * BIG.n_levels, reduce="extreme", colour_range=(-9, 9)).figure(),
+        lambda: draw.one_draw(BIG_COUNTS[LAST], BIG_COUNTS[LAST] + BIG_ERRORS[LAST], sigma=7.0, name=str).figure(),
+        lambda: levels.error_boxes([level_quantiles(BIG, BIG_ERRORS, "x")], ["x"] * BIG.n_levels).figure(),
     ],
     ids=["icicle", "strips", "draw", "boxes"],
 )

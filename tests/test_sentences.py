@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 
 from pages.views.budget.words import caption as budget_caption
 from pages.views.cdf.words import band_answer
-from pages.views.consistency.words import answer as consistency_answer
 from pages.views.lab.settings import PRESETS
-from pages.views.lab.words import sought
 from pages.views.multiplicative.meaning import _answer
 from pages.views.topdown.words import counts
 from treedp_core.errors.compare import Compared
@@ -24,6 +22,8 @@ from treedp_core.privacy.origin import CHOOSE
 from treedp_core.studies.budget import Question
 from treedp_core.studies.cdf.widths import Width
 from treedp_core.tree import Tree
+from treedp_core.views.consistency.words import answer as consistency_answer
+from treedp_core.views.lab.words import sought
 
 N = "([\\d.e\u202f]+)"
 

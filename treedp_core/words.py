@@ -24,6 +24,10 @@ THIN: Final = "\u202f"
 NAMES: Final = ("Gaussian", "Laplace", "Hamming")
 """First words of labels that keep their capital within a sentence."""
 _MOST_SHOWN: Final = 2_000
+MAX_LITERAL: Final = 80
+_WORD: Final = r"[^\W_]+(?:_[^\W_]+)*"
+"""An underscore between letters is one in Markdown, too."""
+_WORDS: Final = re.compile(rf"{_WORD}(?:[ -]{_WORD})*(?: \({_WORD}(?:[ -]{_WORD})*\))?")
 NO_MORE: Final = 1e-5
 """What is above the least by no more than this share of it is said to be the least."""
 _UP: Final = Context(prec=DIGITS, rounding=ROUND_CEILING)
@@ -323,6 +327,25 @@ def fence(text: str, least: int = 1) -> str:
     """Return as many backticks as set off text in Markdown that may hold some itself."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     return "`" * max(least, longest + 1)
+
+
+def literal(text: str, limit: int = MAX_LITERAL) -> str:
+    """Return Markdown that shows a text exactly as it is.
+
+    Words alone are safe as they are. Anything else goes into a code span, whose fence is longer than any run inside:
+    escaping is not enough, as Markdown turns a bare address into a link after escapes are resolved.
+
+    >>> [literal(text) for text in ("Income (EUR)", "capital_gain", "_gain_", "a`b", "www.x.org", "")]
+    ['Income (EUR)', 'capital_gain', '`_gain_`', '``a`b``', '`www.x.org`', '`` ``']
+    """
+    if len(text) <= limit and _WORDS.fullmatch(text):
+        return text
+    one_line = " ".join(text[: limit + 1].split("\n")).replace("\r", " ")
+    if len(one_line) > limit:
+        one_line = one_line[: limit - 1] + "…"
+    ticks = fence(one_line)
+    pad = " " if not one_line.strip() or one_line[0] in "` " or one_line[-1] in "` " else ""
+    return f"{ticks}{pad}{one_line}{pad}{ticks}" if one_line.strip() else "`` ``"
 
 
 def powers(factors: Sequence[int], times: str = " by ") -> str:

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui.frame import plain_table
-from pages.ui.refusals import refusal
-from pages.ui.setting import Setting, choice
+from pages.ui.frame import found_table
+from pages.ui.setting import Setting, control
 from pages.ui.settings import LEVEL, SEED
 from treedp_core.allocation.shares import shares_from_text
-from treedp_core.checks import MAX_SEED, InputError
-from treedp_core.experiment import Experiment
+from treedp_core.checks import MAX_SEED
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess.chains import CHAINS
-from treedp_core.privacy import Accounting
-from treedp_core.privacy.accounting import USUAL
-from treedp_core.records import Dataset
-from treedp_core.studies.sweep.split import split_table
+from treedp_core.views.finding import Finding
+from treedp_core.views.split import accounting as in_accounting
 from treedp_core.words import percent, privacy_text, short
 
 POST_HELP: Final = "Costs no privacy budget. “Advanced” in the sidebar shows all."
 SHARES_HELP: Final = "One share for each level from the root down, summing to at most 1; 0 leaves a level unmeasured."
+FORMATS: Final = {"share": percent, "ε": privacy_text, "ρ": privacy_text, "noise st. dev. (records)": short}
 
 
 ACCOUNTING_HELP: Final = (
@@ -34,7 +31,7 @@ ACCOUNTING_HELP: Final = (
 
 def accounted(key: str) -> Setting[str]:
     """Return a setting that says how discrete Gaussian noise becomes ε."""
-    return choice(key, USUAL.value, {one.value: one for one in Accounting}, label="Accounting", help=ACCOUNTING_HELP)
+    return control(in_accounting(key), label="Accounting", help=ACCOUNTING_HELP)
 
 
 def accounting(setting: Setting[str], mechanisms: Collection[str]) -> None:
@@ -70,24 +67,11 @@ def shares(allocation: Setting[str], shares: Setting[str]) -> tuple[float, ...]:
     return shares_from_text(shares.value) if allocation.value == "custom" else ()
 
 
-def split_by_level(experiment: Experiment | None, data: Dataset, *, key: str, label: str = "") -> None:
-    """Show, once opened, who gets what: each level's nodes, share, budget and noise."""
+def split_by_level(find: Callable[[], Finding], *, key: str) -> None:
+    """Show, once opened, who gets what: each level's nodes, share, budget and noise, as `find` returns them."""
     with st.expander("Budget by level", key=key, on_change="rerun") as opened:
-        if not opened.open or experiment is None:
-            return
-        try:
-            table = split_table(experiment, data.tree, data.labels.level_names)
-        except InputError as error:
-            refusal(error)
-            return
-        plain_table(
-            table,
-            alt="Share of the budget, budget and noise of each level",
-            caption=f"{label} {MECHANISMS[experiment.mechanism].label} noise. Noise 0: published exactly, as the total "
-            "is public. Noise ∞: not measured; least squares derives such a level from the others where it can. "
-            "Formula.",
-            formats={"share": percent, "ε": privacy_text, "ρ": privacy_text, "noise st. dev. (records)": short},
-        )
+        if opened.open:
+            found_table(find(), formats=FORMATS)
 
 
 def level_picker(setting: Setting[int], names: Sequence[str]) -> int:

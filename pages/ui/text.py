@@ -10,13 +10,10 @@ import streamlit as st
 
 from pages.ui.glossary import explain_new, written
 from treedp_core.checks import InputError
-from treedp_core.words import fence
+from treedp_core.words import literal
 
 Width = Literal["stretch", "content"]
-MAX_SHOWN: Final = 80
-_WORD: Final = r"[^\W_]+(?:_[^\W_]+)*"
-"""An underscore between letters is one in Markdown, too."""
-_WORDS: Final = re.compile(rf"{_WORD}(?:[ -]{_WORD})*(?: \({_WORD}(?:[ -]{_WORD})*\))?")
+lit: Final = literal
 _QUOTED: Final = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
 
 
@@ -44,25 +41,6 @@ def alert(tell: Callable[..., object], words: str, *, icon: str | None = None) -
     tell(words, icon=icon)
     if told := explain_new(words, words):
         st.caption(told)
-
-
-def lit(text: str, limit: int = MAX_SHOWN) -> str:
-    """Return Markdown that shows a text exactly as it is.
-
-    Words alone are safe as they are. Anything else goes into a code span, whose fence is longer than any run inside:
-    escaping is not enough, as Markdown turns a bare address into a link after escapes are resolved.
-
-    >>> lit("Income (EUR)"), lit("capital_gain"), lit("_gain_"), lit("a`b"), lit("www.x.org"), lit("")
-    ('Income (EUR)', 'capital_gain', '`_gain_`', '``a`b``', '`www.x.org`', '`` ``')
-    """
-    if len(text) <= limit and _WORDS.fullmatch(text):
-        return text
-    one_line = " ".join(text[: limit + 1].split("\n")).replace("\r", " ")
-    if len(one_line) > limit:
-        one_line = one_line[: limit - 1] + "…"
-    ticks = fence(one_line)
-    pad = " " if not one_line.strip() or one_line[0] in "` " or one_line[-1] in "` " else ""
-    return f"{ticks}{pad}{one_line}{pad}{ticks}" if one_line.strip() else "`` ``"
 
 
 def literal_sentence(sentence: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Final
 
 import streamlit as st
 
@@ -12,8 +11,6 @@ from pages.ui.text import lit, small_print
 from treedp_core.figures.icicle import NodeLabels, clicked_node
 from treedp_core.tree import Tree
 from treedp_core.words import plural
-
-HOW: Final = "Click a block to go down, the top one to go up."
 
 
 def walk(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import plotly.graph_objects as go
 
 from treedp_core.errors.compare import adds_up
 from treedp_core.figures.draft import Draft, Trace, bar
@@ -26,8 +25,8 @@ NARROW: Final = 0.05
 """Share of the width up to which a part of the balance has no text."""
 
 
-def balance_and_tree(the: Draw, labels: NodeLabels, family: int, *, after: bool, root: int, equation: str) -> go.Figure:
-    """Return one family of a draw as two bars, the parent above its children end to end, above the tree.
+def balance_and_tree(the: Draw, labels: NodeLabels, family: int, *, after: bool, root: int, equation: str) -> Draft:
+    """Draft one family of a draw as two bars, the parent above its children end to end, above the tree.
 
     Parameters
     ----------
@@ -67,7 +66,7 @@ def balance_and_tree(the: Draw, labels: NodeLabels, family: int, *, after: bool,
         x=0, y=1, xref="paper", yref="paper", xanchor="left", yanchor="bottom", yshift=4, showarrow=False,
         text=f"<b>{plot_text(equation, 160)}</b>", font={"size": 17},
     )  # fmt: skip
-    return fig.figure()
+    return fig
 
 
 def _place(fig: Draft, nodes: set[str]) -> None:

@@ -16,7 +16,7 @@ from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
 from treedp_core.words import short
 
 OTHERS = "others-"
-
+HOW = "Click a block to go down, the top one to go up."
 LETTERS = 220
 """How many letters of eleven pixels stand side by side in a figure of 1 200 pixels."""
 TWO_LINES = 6

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from treedp_core.errors.compare import LevelBoxes
 from treedp_core.figures.colour import rgba
@@ -42,15 +41,15 @@ def error_by_level(series: Sequence[Simulated], level_names: Sequence[str], *, y
     return new_figure(traces, xaxis=level_axis(level_names), yaxis=axis(y_title, log=True, bounds=bounds, grid=True))
 
 
-def error_boxes(groups: Sequence[LevelBoxes], level_names: Sequence[str]) -> go.Figure:
-    """Return boxes of signed errors by level, one colour for each group: the first orange (before), the second blue.
+def error_boxes(groups: Sequence[LevelBoxes], level_names: Sequence[str]) -> Draft:
+    """Draft boxes of signed errors by level, one colour for each group: the first orange (before), the second blue.
 
     Boxes are quartiles with the median, dashed lines are means, whiskers hold 95 % of the nodes.
 
     >>> one = np.zeros(2)
     >>> fig = error_boxes([LevelBoxes("before", one - 2, one - 1, one, one + 1, one + 2, one)], ["all", "state"])
-    >>> fig.data[0].q1.tolist(), fig.layout.yaxis.range
-    ([-1.0, -1.0], (-2.5, 2.5))
+    >>> fig.data[0]["q1"].tolist(), fig.layout["yaxis"]["range"]
+    ([-1.0, -1.0], [-2.5, 2.5])
     """
     low, high = limits([v for g in groups for v in (g.low, g.high)], log=False, default=(-1.0, 1.0))
     reach = max(-low, high)
@@ -62,9 +61,7 @@ def error_boxes(groups: Sequence[LevelBoxes], level_names: Sequence[str]) -> go.
         for j, (g, offset) in enumerate(zip(groups, offsets, strict=True))
     ]
     y = axis("error (records)", log=False, bounds=(-reach, reach), grid=True)
-    return new_figure(
-        traces, xaxis=level_axis(level_names), yaxis=y | {"zeroline": True, "zerolinecolor": GREY}
-    ).figure()
+    return new_figure(traces, xaxis=level_axis(level_names), yaxis=y | {"zeroline": True, "zerolinecolor": GREY})
 
 
 def level_axis(names: Sequence[str]) -> dict[str, Any]:

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-import plotly.graph_objects as go
 
 from treedp_core.figures.colour import colouring
-from treedp_core.figures.draft import trace
+from treedp_core.figures.draft import Draft, trace
 from treedp_core.figures.style import axis, new_figure
 from treedp_core.figures.text import plot_text
 from treedp_core.privacy.origin import of_truth
@@ -27,8 +26,8 @@ def level_strips(
     reduce: Literal["mean", "extreme"] = "mean",
     colour_range: tuple[float, float] | None = None,
     colour_title: str = "",
-) -> go.Figure:
-    """Return a value of every node (n_nodes,) as strips, the root's on top; see `strip_values`.
+) -> Draft:
+    """Draft a value of every node (n_nodes,) as strips, the root's on top; see `strip_values`.
 
     Parameters
     ----------
@@ -37,7 +36,7 @@ def level_strips(
 
     >>> tree = Tree.from_branching_factors((2, 2))
     >>> fig = level_strips(tree, np.arange(7.0), ["all", "state", "county"])
-    >>> fig.data[0].customdata.tolist()
+    >>> fig.data[0]["customdata"].tolist()
     [[0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 2.0, 2.0], [3.0, 4.0, 5.0, 6.0]]
     """
     z = strip_values(tree, values, reduce=reduce)
@@ -62,14 +61,14 @@ def level_strips(
         [strips],
         xaxis=axis("leaves, left to right", log=False, bounds=(0.0, float(tree.n_leaves))),
         yaxis=axis("", log=False, bounds=(tree.n_levels - 0.5, -0.5)) | names,
-    ).figure()
+    )
 
 
-def count_strips(tree: Tree, counts: AnyArray, level_names: Sequence[str]) -> go.Figure:
-    """Return counts (n_nodes,) as strips, coloured by their share of the level's largest.
+def count_strips(tree: Tree, counts: AnyArray, level_names: Sequence[str]) -> Draft:
+    """Draft counts (n_nodes,) as strips, coloured by their share of the level's largest.
 
     >>> tree = Tree.from_branching_factors((2,))
-    >>> count_strips(tree, np.array([4, 3, 1]), ["all", "state"]).data[0].customdata.astype(float).round(2).tolist()
+    >>> count_strips(tree, np.array([4, 3, 1]), ["all", "state"]).data[0]["customdata"].astype(float).round(2).tolist()
     [[1.0, 1.0], [1.0, 0.33]]
     """
     largest = np.maximum.reduceat(counts, tree.level_start[:-1])
@@ -77,28 +76,28 @@ def count_strips(tree: Tree, counts: AnyArray, level_names: Sequence[str]) -> go
     return level_strips(tree, shares, level_names, colour_range=(0.0, 1.0), colour_title="share")
 
 
-def error_strips(drawn: Draw, level_names: Sequence[str], *, after: bool) -> go.Figure:
-    """Return the signed errors of one draw as strips, before or after post-processing: of a column the furthest."""
+def error_strips(drawn: Draw, level_names: Sequence[str], *, after: bool) -> Draft:
+    """Draft the signed errors of one draw as strips, before or after post-processing: of a column the furthest."""
     return level_strips(
         drawn.tree, drawn.errors[after], level_names, reduce="extreme", colour_range=(-drawn.clip, drawn.clip),
         colour_title="error",
     )  # fmt: skip
 
 
-def strip_table(strips: go.Figure) -> dict[str, list[Any]]:
+def strip_table(strips: Draft) -> dict[str, list[Any]]:
     """Return the values that strips show as columns: one row for each level and slice of the leaves.
 
     >>> strip_table(count_strips(Tree.from_branching_factors((2,)), np.array([4, 3, 1]), ["all", "state"]))["from leaf"]
     [0, 1, 0, 1]
     """
     heat = strips.data[0]
-    n_levels, n_columns = heat.customdata.shape
-    edges = np.rint(np.arange(n_columns + 1) * heat.dx).astype(int).tolist()
+    n_levels, n_columns = heat["customdata"].shape
+    edges = np.rint(np.arange(n_columns + 1) * heat["dx"]).astype(int).tolist()
     return {
-        "level": [name for name in strips.layout.yaxis.ticktext for _ in range(n_columns)],
+        "level": [name for name in strips.layout["yaxis"]["ticktext"] for _ in range(n_columns)],
         "from leaf": edges[:-1] * n_levels,
         "to leaf": edges[1:] * n_levels,
-        of_truth("value"): heat.customdata.astype(float).ravel().tolist(),
+        of_truth("value"): heat["customdata"].astype(float).ravel().tolist(),
     }
 
 

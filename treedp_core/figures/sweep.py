@@ -224,8 +224,8 @@ def _name(labels: Labels, start: int, position: int) -> str:
     return labels.label(start + position)
 
 
-def expected_by_level(found: Sequence[Expected], level_names: Sequence[str]) -> go.Figure:
-    """Return expected errors by level in the colours of before and after: orange, then blue."""
+def expected_by_level(found: Sequence[Expected], level_names: Sequence[str]) -> Draft:
+    """Draft expected errors by level in the colours of before and after: orange, then blue."""
     series = [
         Simulated(
             label=one.series.label,
@@ -240,4 +240,4 @@ def expected_by_level(found: Sequence[Expected], level_names: Sequence[str]) -> 
         group = {"legendgroup": plot_text(one.label)}
         fig.update_traces(line={"color": colour}, selector=group | {"mode": "lines"})
         fig.update_traces(textfont={"color": colour}, selector=group | {"mode": "text"})
-    return fig.figure()
+    return fig

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from treedp_core.experiment import Experiment
 from treedp_core.figures.draft import Draft
 from treedp_core.figures.reliability import watermark
+from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Accounting, NeighbouringRelation
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records import Dataset, DomainSource, ReadReport
@@ -115,6 +117,24 @@ class Provenance:
 def about_data(data: Dataset) -> tuple[str, ...]:
     """Return what a table is, for a provenance."""
     return UserText(data.name), plural(data.tree.n_levels, "level"), plural(data.tree.n_leaves, "leaf", "leaves")
+
+
+def of_releases(data: Dataset, base: Experiment, shown: Sequence[Experiment], *, drawn: bool = False) -> Provenance:
+    """Return what was used of the settings that releases of a table share: nothing but the table where none is shown.
+
+    Parameters
+    ----------
+    drawn : bool
+        Whether noise was drawn.
+    """
+    if not shown:
+        return Provenance(about=about_data(data))
+    needs_delta = any(MECHANISMS[one.mechanism].needs_delta for one in shown)
+    return Provenance(
+        about=about_data(data), relation=NeighbouringRelation(base.relation), epsilon=base.epsilon,
+        delta=base.delta if needs_delta else 0.0, seed=base.seed if drawn else None,
+        numerical=any(MECHANISMS[one.mechanism].is_composed(one.accounting) for one in shown),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

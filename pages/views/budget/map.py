@@ -14,11 +14,12 @@ from pages.ui.setting import in_a_row
 from pages.ui.settings import THRESHOLD
 from pages.ui.store import dataset, used
 from pages.ui.text import lit, prose
-from pages.ui.walk import HOW, enter, follow, place, way_up
+from pages.ui.walk import enter, follow, place, way_up
 from pages.views.budget import ask, compared
 from pages.views.budget import settings as s
 from pages.views.budget.compared import Compared
 from pages.views.budget.strategies import ledger, marked, pick
+from treedp_core.figures.icicle import HOW
 from treedp_core.figures.of_budget import useful_of
 from treedp_core.figures.reliability import reliability_icicle
 from treedp_core.notebook.code import Ran, call, given

@@ -1,44 +1,32 @@
-"""The Consistency page: what is released, cards, errors by level, and what one learns."""
+"""The Consistency page: controls, a family on a balance above the tree, and what stands under More."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, Final
 
 import streamlit as st
 
 from pages.ui import controls, frame, plans, tuned
 from pages.ui.cards import cards
 from pages.ui.page import Told
-from pages.ui.result import at_once, show_state
 from pages.ui.setting import in_a_row
-from pages.ui.shared import experiment, note_of_slack, slack_of
-from pages.ui.store import dataset, used
-from pages.ui.strip import of_data, of_experiment
-from pages.ui.text import prose
+from pages.ui.shared import note_of_slack
+from pages.ui.store import dataset, remember
+from pages.ui.text import prose, small_print
+from pages.ui.view import Seen, inputs_now, section, see
+from pages.ui.walk import enter, follow, go, way_up
 from pages.views.consistency import settings as s
-from pages.views.consistency import words
-from pages.views.consistency.ledger import ledger
-from pages.views.consistency.pictures import drawn_again, picture, strips
-from treedp_core.experiment import Experiment
-from treedp_core.figures import error_boxes
-from treedp_core.figures.sweep import expected_by_level
-from treedp_core.notebook.code import Ran, call
-from treedp_core.postprocess.chains import CHAINS
-from treedp_core.studies.budget import Ledger
-from treedp_core.studies.sweep.before_after import Draw, Expected, bias_table, box_table, draw, expected, expected_table
-from treedp_core.studies.sweep.series import Series
-from treedp_core.words import plural, short, whole
+from treedp_core.figures.consistency import MAX_BLOCKS
+from treedp_core.privacy.origin import of_truth
+from treedp_core.records import Dataset
+from treedp_core.studies.sweep.before_after import find, found_table
+from treedp_core.views import VIEWS, Finding, consistency
+from treedp_core.views.consistency import ConsistencyInputs
+from treedp_core.views.consistency.words import amount
+from treedp_core.words import short
 
-
-class Shown(NamedTuple):
-    """One draw, the closed forms, and of the split: what it and its tuning cost together, and what must be said."""
-
-    draw: Draw
-    expected: Ran[list[Expected]]
-    ledger: Ledger | None
-    label: str
+_FOUND: Final = "_con_found_nodes"
 
 
 def show() -> Told:
@@ -47,117 +35,80 @@ def show() -> Told:
         s.SHOWN.draw(bare=True)
         controls.pipelines(s.POST)
         controls.draw_again("con_draw")
-    promised = experiment(
-        mechanism=s.MECHANISM.value, delta=slack_of([s.MECHANISM.value]),
-        accounting=tuned.accounting("con", s.ACCOUNTING.value),
-    )  # fmt: skip
-    asked = (promised, s.POST.value, s.ALLOCATION.value, s.SHARES.value, tuned.in_force("con"))
-    about = of_experiment(promised, Series(s.MECHANISM.value, s.POST.value).label, seeded=True)
-    found = at_once("con_draw", asked, lambda: _computed(promised), about=about)
-    shown = found.value
-    if shown is not None:
-        promised = shown.draw.experiment
-        picture(shown.draw, shown.label, words.answer(shown.draw, shown.expected.value))
-    tuned.note("con", found.here().ledger if found.is_ready else None)
-    show_state(found, "Drawing")
+    data = dataset()
+    enter(s.NODE.key, data.fingerprint)
+    seen = see(VIEWS["consistency"], inputs_now(ConsistencyInputs))
+    follow(frame.found(seen, select=seen.result.is_ready), data.tree, key=s.NODE.key)
+    tuned.note("con", seen.inputs.ledger(data) if seen.result.is_ready else None)
+    seen.say_state("Drawing")
     note_of_slack([s.MECHANISM.value], "con_set_delta")
-    told = of_experiment(promised, *of_data(dataset()), seeded=shown is not None)
-    return Told(told, "formula, simulation, NOT PRIVATE", more=partial(_more, shown))
+    return seen.told(more=partial(_more, seen))
 
 
-def _more(shown: Shown | None) -> None:
+def _more(seen: Seen[ConsistencyInputs]) -> None:
     with in_a_row():
         s.MECHANISM.draw()
         controls.split(s.ALLOCATION, s.SHARES)
         controls.accounting(s.ACCOUNTING, [s.MECHANISM.value])
-    if shown is None:
+    if seen.finding.is_empty:
         return
-    _cards(shown)
-    strips(shown.draw, shown.label)
-    _by_level(shown)
-    ledger(shown.draw)
-    controls.split_by_level(shown.draw.experiment, dataset(), key="con_split_table", label=shown.label)
-    plans.button("con", partial(plans.of_experiment, shown.draw.experiment, "con"), "from Consistency")
-    _learned(shown)
-
-
-def _computed(promised: Experiment) -> Shown:
-    """One draw with the settings of this page.
-
-    Raises
-    ------
-    InputError
-        ``BUDGET_SPLIT`` for custom shares that are no shares; ``BUDGET_EXCEEDED`` and ``PRIOR_OTHER`` when what they
-        were tuned on does not go with them; what `experiment.prepare` refuses.
-    """
-    data, source = dataset(), used()
-    chosen = replace(
-        promised, postprocess=CHAINS[s.POST.value].steps, allocation=s.ALLOCATION.value,
-        shares=controls.shares(s.ALLOCATION, s.SHARES), metric="rmse",
-    )  # fmt: skip
-    paid = tuned.admit_experiment("con", chosen, data.tree)
-    forms = call(expected, chosen, s.POST.value, source.get("tree"), source.get("counts")).named("forms")
-    return Shown(draw(chosen, data.tree, data.counts), forms, paid, tuned.label("con"))
-
-
-def _cards(shown: Shown) -> None:
-    """What the estimator changed in this draw, and what it changes on average."""
-    the = shown.draw
-    gaps, below = the.gaps, the.negatives
-    tau = f"Relative to the count, or to τ = {short(the.experiment.threshold)} if that is larger."
-    rmse, rmsre = the.metric("rmse"), the.metric("rmsre")
-    told = (
-        ("Mean parent–children gap", short(gaps[1]), f"was {short(gaps[0])}",
-         "Mean of |parent − sum of its children|, in records."),
-        ("RMSE, all nodes", short(rmse[1]), words.change(*rmse), "Root mean square error of this draw, in records."),
-        ("RMSRE", short(rmsre[1]), words.change(*rmsre), tau),
-        ("Negative counts", whole(below[1]), f"was {whole(below[0])}", f"Of {plural(the.tree.n_nodes, 'count')}."),
-    )  # fmt: skip
-    only = "This draw only: simulation on the true counts, NOT PRIVATE."
-    cards([(label, after, was, f"{about} {only}") for label, after, was, about in told])
-    prose(words.expected_line(shown.expected.value, the.experiment))
-
-
-def _by_level(shown: Shown) -> None:
-    """Errors level by level: this draw as boxes, and the expected RMSE from the formula."""
-    names, boxes = used().get("labels.level_names"), drawn_again(shown.draw).get("quantiles")
+    inputs, tables = seen.found_for, seen.tables.value
+    _cards(consistency.changes(inputs, tables, memo=remember))
+    if tables.data.tree.n_nodes > MAX_BLOCKS:
+        with st.expander("The whole tree at a glance", key="con_strips", on_change="rerun") as opened:
+            if opened.open:
+                frame.found(section(seen, "strips_before"))
+                frame.found(section(seen, "strips_after"))
     st.header("Error by level", anchor=False)
-    left, right = st.columns(2)
-    with left:
-        frame.figure(
-            call(error_boxes, boxes, names),
-            key="con_boxes",
-            alt="Boxes of signed errors before and after, for each level.",
-            caption="NOT PRIVATE: signed errors of this draw (simulation on the true counts, seed "
-            f"{shown.draw.experiment.seed}). Boxes: quartiles and median; dashed: mean; whiskers: 95 % of the nodes.",
-            ran=call(box_table, boxes, names),
-            simulated=True,
-            label=shown.label,
-        )
-    silent = words.is_biased(shown.draw.experiment)
-    with right:
-        frame.figure(
-            call(expected_by_level, shown.expected, names),
-            key="con_levels",
-            alt="Expected root mean square error of each level, before and after.",
-            caption="Expected RMSE by level: formula, from noise variances (after least squares Dawson et al., "
-            "Algorithm 2)"
-            + ("." if shown.label else "; it does not depend on the counts.")  # a tuned split does
-            + (" After a biased step no formula is known." if silent else ""),
-            ran=call(expected_table, shown.expected, names),
-            label=shown.label,
-        )
-
-
-def _learned(shown: Shown) -> None:
-    """Where the gain is largest, and what clipping does to counts of each size."""
+    for column, name in zip(st.columns(2), ("errors_by_level", "expected_by_level"), strict=True):
+        with column:
+            frame.found(section(seen, name))
+    _sums(consistency.sums(inputs, tables, memo=remember), tables.data)
+    controls.split_by_level(partial(consistency.split_by_level, inputs, tables), key="con_split_table")
+    plans.button("con", partial(plans.of_experiment, inputs.release(tables.data), "con"), "from Consistency")
     st.header("What you learn", anchor=False)
-    told = (words.gain_line(shown.expected.value, dataset().labels), words.bias_line(shown.draw))
-    prose("  \n".join(filter(None, told)))
-    frame.plain_table(
-        bias_table(shown.draw),
-        alt="Mean signed error of this draw by size of the true count",
-        caption="NOT PRIVATE: mean signed error of this draw by true count; levels published exactly are left out.",
-        formats=dict.fromkeys(("mean error before", "mean error after"), short),
-        width="content",
-    )
+    bias = consistency.bias_by_size(inputs, tables, memo=remember)
+    prose(bias.answer)
+    frame.found_table(bias, formats=dict.fromkeys(("mean error before", "mean error after"), short), width="content")
+
+
+def _cards(changes: Finding) -> None:
+    """What post-processing changed in this draw, and what it changes on average."""
+    rows = zip(*changes.table.values(), strict=True)
+    cards([(label, after, was, f"{about} {changes.caption}") for label, after, was, about in rows])
+    prose(changes.answer)
+
+
+def _sums(sums: Finding, data: Dataset) -> None:
+    """Whether the children of the node looked at add up to it, with a finder of nodes."""
+    st.header("Do the children add up?", anchor=False)
+    way_up(data.tree, data.labels, s.NODE.key)
+    _finder(data)
+    st.text(sums.answer)
+    frame.found_table(sums, formats=dict.fromkeys((of_truth("true count"), "before", "after"), amount))
+
+
+def _finder(data: Dataset) -> None:
+    """Find a node by its label; labels are shown in a table, which shows them literally."""
+    text = st.text_input(
+        "Find a node", key="con_find", max_chars=80, placeholder="part of a label", width=320,
+        help="Lists the nodes whose label contains this, from the top of the tree; at most 50.",
+    )  # fmt: skip
+    if not text:
+        return
+    nodes = st.session_state[_FOUND] = find(data.labels, text)
+    if not nodes:
+        small_print("No label contains that.")
+        return
+    st.dataframe(
+        found_table(data.labels, nodes), hide_index=True, key="con_found", on_select=_pick,
+        selection_mode="single-row", height=min(240, 36 * (len(nodes) + 1)),
+        alt="Nodes found; select one to go there",
+    )  # fmt: skip
+
+
+def _pick() -> None:
+    chosen: Any = st.session_state["con_found"].selection.rows
+    nodes = st.session_state.get(_FOUND, [])
+    if chosen and chosen[0] < len(nodes):
+        go(s.NODE.key, dataset().tree.family(nodes[chosen[0]]))

@@ -8,9 +8,9 @@ from typing import Final
 from pages.ui.frame import figure
 from pages.ui.store import remember, used
 from pages.ui.text import lit, prose
-from pages.ui.walk import HOW, walk
+from pages.ui.walk import walk
 from pages.views.data.settings import NODE
-from treedp_core.figures.icicle import icicle
+from treedp_core.figures.icicle import HOW, icicle
 from treedp_core.figures.strips import count_strips, strip_table
 from treedp_core.notebook.code import call
 from treedp_core.records import Dataset

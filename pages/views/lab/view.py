@@ -20,10 +20,9 @@ from treedp_core.errors import METRICS
 from treedp_core.studies.sweep.series import DRAW
 from treedp_core.views import VIEWS, Finding, lab
 from treedp_core.views.lab import LabInputs
-from treedp_core.words import percent, plural, plus_minus, privacy_text, short
+from treedp_core.words import plural, plus_minus, short
 
 CARDS_A_ROW = 4
-FORMATS = {"share": percent, "ε": privacy_text, "ρ": privacy_text, "noise st. dev. (records)": short}
 
 
 def show(view: str) -> Told:
@@ -68,9 +67,7 @@ def _more(view: str, seen: Seen[LabInputs]) -> None:
     inputs, tables = seen.inputs, seen.tables.value
     found = None if seen.slow is None else seen.slow.value
     _cards(lab.whole_tree(inputs, tables, view=view, slow=found, memo=remember))
-    with st.expander("Budget by level", key="lab_split_table", on_change="rerun") as opened:
-        if opened.open:
-            frame.found_table(lab.split_by_level(inputs, tables), formats=FORMATS)
+    controls.split_by_level(partial(lab.split_by_level, inputs, tables), key="lab_split_table")
     first = inputs.compared[0].of(inputs.base(tables.data))
     plans.button("lab", partial(plans.of_experiment, first, "lab"), "from the Error lab")
     if view != DRAW:

@@ -6,8 +6,9 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.text import prose, small_print
-from pages.ui.walk import HOW, walk
+from pages.ui.walk import walk
 from pages.views.topdown.settings import NODE
+from treedp_core.figures.icicle import HOW
 from treedp_core.figures.of_topdown import tree_of_release
 from treedp_core.notebook.code import Ran, call
 from treedp_core.studies.topdown import Drawn

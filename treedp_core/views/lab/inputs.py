@@ -12,17 +12,17 @@ from treedp_core.errors import METRICS
 from treedp_core.experiment import EPSILON_GRID, Experiment
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess.chains import CHAINS
-from treedp_core.privacy.accounting import USUAL, Accounting
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.lines import Question, formula_grid
 from treedp_core.studies.sweep.series import Series, chosen
 from treedp_core.views import tuning
-from treedp_core.views.inputs import ReleaseInputs, of
+from treedp_core.views.inputs import of
 from treedp_core.views.parameters import choice, number, several, tuned_on, whole, words
+from treedp_core.views.split import SplitInputs, accounting
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabInputs(ReleaseInputs):
+class LabInputs(SplitInputs):
     """What the Error lab shows.
 
     Parameters
@@ -33,12 +33,8 @@ class LabInputs(ReleaseInputs):
     metric : str
     trials : int
         Simulated releases for each marker.
-    allocation, shares : str
-        The budget split, and where it is "custom" the share of each level from the root down.
-    tuned_on : str
-        What the shares were tuned on: an `Origin` in words; nothing for shares that look at no counts.
-    accounting : str
-        How discrete Gaussian noise becomes ε.
+    allocation, shares, tuned_on, accounting : str
+        See `SplitInputs`.
     level, series : int
         Of one draw: the level that is shown (0 is the root) and which series.
     target : float
@@ -52,9 +48,7 @@ class LabInputs(ReleaseInputs):
     allocation: str = of(choice("lab_allocation", "uniform", ALLOCATIONS, label="Budget split"))
     shares: str = of(words("lab_shares", "", shares_from_text))
     tuned_on: str = of(tuned_on("lab_tuned"))
-    accounting: str = of(
-        choice("lab_accounting", USUAL.value, {one.value: one for one in Accounting}, label="Accounting")
-    )
+    accounting: str = of(accounting("lab_accounting"))
     level: int = of(whole("lab_level", checks.MAX_LEVEL_COLUMNS, 0, 64))
     series: int = of(whole("lab_series", 0, 0, len(MECHANISMS) * len(CHAINS)))
     target: float = of(
@@ -67,11 +61,6 @@ class LabInputs(ReleaseInputs):
         """The series that are compared."""
         return tuple(chosen(self.mechanisms, self.postprocess))
 
-    @property
-    def label(self) -> str:
-        """What must stand in every copy of what is shown, by what the split was tuned on."""
-        return tuning.label(self.allocation, self.tuned_on)
-
     def base(self, data: Dataset) -> Experiment:
         """Return the settings that all series share.
 
@@ -81,15 +70,9 @@ class LabInputs(ReleaseInputs):
             ``BUDGET_SPLIT`` for custom shares that are no shares; ``BUDGET_EXCEEDED`` and ``PRIOR_OTHER`` when what
             they were tuned on does not go with them.
         """
-        shared = self.experiment(
-            data, allocation=self.allocation, metric=self.metric, trials=self.trials,
-            shares=shares_from_text(self.shares) if self.allocation == "custom" else (),
-            delta=self.delta_for(self.mechanisms, data.total),
-            accounting=tuning.accounting(self.allocation, self.tuned_on, self.accounting),
-        )  # fmt: skip
-        origin = tuning.in_force(self.allocation, self.tuned_on)
-        for series in self.compared if origin is not None else ():
-            tuning.admit_experiment(origin, series.of(shared), data.tree)
+        shared = self.split(data, *self.mechanisms, metric=self.metric, trials=self.trials)
+        for series in self.compared if self.origin is not None else ():
+            tuning.admit_experiment(self.origin, series.of(shared), data.tree)
         return shared
 
     def question(self, view: str, data: Dataset) -> Question:

@@ -11,8 +11,9 @@ from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.studies.sweep.lines import Simulation
 from treedp_core.studies.sweep.series import LEVEL
-from treedp_core.studies.sweep.split import distance_from_optimum, split_table, target_table
+from treedp_core.studies.sweep.split import distance_from_optimum, target_table
 from treedp_core.studies.sweep.tables import line_table
+from treedp_core.views import split
 from treedp_core.views.finding import Finding, Memo, Tables, forgetful
 from treedp_core.views.lab import words
 from treedp_core.views.lab.inputs import LabInputs
@@ -52,14 +53,7 @@ def split_by_level(inputs: LabInputs, tables: Tables, *, memo: Memo = forgetful)
     data, base = tables.data, inputs.base(tables.data)
     if not inputs.compared:
         return Finding(answer=words.nothing_chosen(inputs))
-    first = inputs.compared[0].of(base)
-    return Finding(
-        columns=partial(split_table, first, data.tree, data.labels.level_names),
-        alt="Share of the budget, budget and noise of each level",
-        caption=f"{inputs.label} {MECHANISMS[first.mechanism].label} noise. Noise 0: published exactly, as the total "
-        "is public. Noise ∞: not measured; least squares derives such a level from the others where it can. Formula.",
-        label=inputs.label,
-    )
+    return split.split_by_level(inputs.compared[0].of(base), data, inputs.label)
 
 
 def values(

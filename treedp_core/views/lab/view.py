@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from treedp_core.checks import InputError
-from treedp_core.experiment import Experiment, draw_once
+from treedp_core.experiment import draw_once
 from treedp_core.figures.draw import MAX_POINTS
 from treedp_core.figures.sweep import draw_figure, line_figure
-from treedp_core.mechanisms import MECHANISMS
 from treedp_core.notebook.paired import AnySide, Side
-from treedp_core.privacy import NeighbouringRelation
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep import lines as sweep
@@ -20,7 +18,7 @@ from treedp_core.studies.sweep.lines import Line, Question, Simulation, off_by
 from treedp_core.studies.sweep.series import DRAW, EPSILON, LEVEL, N_LEVELS, VIEWS, Cell
 from treedp_core.studies.sweep.tables import draw_table, line_table
 from treedp_core.views.entries import Entry, Work
-from treedp_core.views.finding import Finding, Memo, Provenance, Tables, about_data, forgetful
+from treedp_core.views.finding import Finding, Memo, Tables, forgetful, of_releases
 from treedp_core.views.lab import words
 from treedp_core.views.lab.inputs import LabInputs
 from treedp_core.words import Z95, plural, short
@@ -68,7 +66,7 @@ def one_draw(inputs: LabInputs, tables: Tables, *, memo: Memo = forgetful) -> Fi
     """
     data, base = tables.data, inputs.base(tables.data)
     if not inputs.compared:
-        return Finding(answer=words.nothing_chosen(inputs), provenance=provenance(base, data, ()))
+        return Finding(answer=words.nothing_chosen(inputs), provenance=of_releases(data, base, ()))
     series = inputs.compared[min(inputs.series, len(inputs.compared) - 1)]
     level = min(inputs.level, data.tree.n_levels - 1)
     settings = series.of(base)
@@ -87,7 +85,7 @@ def one_draw(inputs: LabInputs, tables: Tables, *, memo: Memo = forgetful) -> Fi
         alt=f"True and released counts of one simulated release with {series.label} on level {level}.",
         label=inputs.label,
         badges=("formula", "simulation", NOT_PRIVATE),
-        provenance=provenance(base, data, (settings,), drawn=True),
+        provenance=of_releases(data, base, (settings,), drawn=True),
         is_simulated=True,
     )
 
@@ -107,7 +105,7 @@ def _of_lines(view: str, inputs: LabInputs, tables: Tables, slow: Simulation | N
         notes=tuple(filter(None, notes)),
         label=inputs.label,
         badges=words.badges(lines, base, view, inputs.label),
-        provenance=provenance(base, data, [line.series.of(base) for line in lines], drawn=drawn),
+        provenance=of_releases(data, base, [line.series.of(base) for line in lines], drawn=drawn),
     )
 
 
@@ -119,18 +117,6 @@ def shown_lines(question: Question, data: Dataset, slow: Simulation | None, memo
         return memo(key, lambda: sweep.formulas_of(wanted, data.tree, data.counts))
 
     return sweep.lines(question, data.tree, slow, solve)
-
-
-def provenance(base: Experiment, data: Dataset, shown: Sequence[Experiment], *, drawn: bool = False) -> Provenance:
-    """Return what was used: nothing but the table where nothing is shown."""
-    if not shown:
-        return Provenance(about=about_data(data))
-    needs_delta = any(MECHANISMS[one.mechanism].needs_delta for one in shown)
-    return Provenance(
-        about=about_data(data), relation=NeighbouringRelation(base.relation), epsilon=base.epsilon,
-        delta=base.delta if needs_delta else 0.0, seed=base.seed if drawn else None,
-        numerical=any(MECHANISMS[one.mechanism].is_composed(one.accounting) for one in shown),
-    )  # fmt: skip
 
 
 def releases(inputs: LabInputs, tables: Tables) -> list[AnySide]:

@@ -1,4 +1,4 @@
-"""What the Consistency page says about its numbers; labels of the data only as code spans."""
+"""What the Consistency page says about its numbers; labels of the data only as `literal` text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from pages.ui.text import lit
 from treedp_core.errors.compare import adds_up, largest_gain
 from treedp_core.experiment import Experiment
 from treedp_core.postprocess import POSTPROCESSORS
@@ -14,7 +13,7 @@ from treedp_core.postprocess.chains import CHAINS
 from treedp_core.records import Labels
 from treedp_core.studies.sweep.before_after import Draw, Expected
 from treedp_core.tree import AnyArray, Tree
-from treedp_core.words import halves, lower_first, percent, plural, short, signed, whole
+from treedp_core.words import halves, literal, lower_first, percent, plural, short, signed, whole
 
 MAX_TERMS: Final = 8
 MAX_WEIGHED: Final = 60
@@ -120,7 +119,7 @@ def gain_line(found: Sequence[Expected], labels: Labels) -> str:
     if best is None:
         return ""
     level, left = best
-    name = lit(labels.level_names[level], 40)
+    name = literal(labels.level_names[level], 40)
     if left == 0:
         return f"The gain is largest on level {level} ({name}): it is not measured, but follows from the others."
     return f"The gain is largest on level {level} ({name}): its RMSE falls to {percent(left)} (formula)."

@@ -2,9 +2,10 @@
 
 from pages.ui.page import Page, View
 from pages.ui.unused import NO_THRESHOLD
-from pages.views.multiplicative import growth, meaning, run
+from pages.views.multiplicative import run
 from pages.views.multiplicative.settings import PRESETS, SETTINGS, VIEW
 from pages.views.multiplicative.sides import sides
+from pages.views.multiplicative.worst_case import IGNORES, growth, meaning
 
 PAGE = Page(
     name="multiplicative",
@@ -23,8 +24,8 @@ PAGE = Page(
     presets=PRESETS,
     views=(
         View("run", run.show, ignores=NO_THRESHOLD),
-        View("growth", growth.show, ignores=growth.IGNORES, question="From how many levels on do thresholds pay?"),
-        View("meaning", meaning.show, ignores=meaning.IGNORES, question="From which count on is the promise kept?"),
+        View("growth", growth, ignores=IGNORES, question="From how many levels on do thresholds pay?"),
+        View("meaning", meaning, ignores=IGNORES, question="From which count on is the promise kept?"),
     ),
     switch=VIEW,
     releases=sides,

@@ -23,15 +23,15 @@ def test_no_two_curves_look_the_same() -> None:
 def test_growth_leaves_out_what_is_not_there() -> None:
     x = np.array([2.0, 1e3, 1e6])
     found = {"tuned": (x, np.full(3, np.nan)), "pure_bound": (x, np.array([0.0, 1.0, 10.0]))}
-    fig = growth_figure(found, n_levels=100.0)
+    fig = growth_figure(found, n_levels=100.0).figure()
     assert [trace.name for trace in fig.data] == ["Lower bound, δ = 0"]
     assert np.isnan(fig.data[0].y[0])
     assert fig.layout.shapes[0].x0 == 100.0
-    assert growth_figure({}).layout.xaxis.range[0] < np.log10(2.0)
+    assert growth_figure({}).figure().layout.xaxis.range[0] < np.log10(2.0)
 
 
 def test_crossings_are_labelled_in_whole_levels() -> None:
-    fig = growth_figure({}, [(8.92, 12.0), (3127.3, 48.0)])
+    fig = growth_figure({}, [(8.92, 12.0), (3127.3, 48.0)]).figure()
     assert list(fig.data[0].text) == ["9", "3\u202f100"]
 
 
@@ -43,21 +43,21 @@ def blocks(n: int, value: float = np.nan) -> Blocks:
 
 
 def test_a_tree_before_its_run_has_no_colour_bar() -> None:
-    fig = labelled_tree(blocks(3), [])
+    fig = labelled_tree(blocks(3), []).figure()
     assert [trace.name for trace in fig.data] == ["no value yet"]
     assert "5 down to 3" in fig.data[0].hovertext[0]
-    assert labelled_tree(blocks(3, 8.0), [8.0]).data[0].marker.colorbar.title.text == "released"
+    assert labelled_tree(blocks(3, 8.0), [8.0]).figure().data[0].marker.colorbar.title.text == "released"
 
 
 def test_text_stands_in_few_blocks_only() -> None:
-    assert labelled_tree(blocks(64, 8.0), [8.0]).data[0].text is not None
-    assert labelled_tree(blocks(65, 8.0), [8.0]).data[0].text is None
+    assert labelled_tree(blocks(64, 8.0), [8.0]).figure().data[0].text is not None
+    assert labelled_tree(blocks(65, 8.0), [8.0]).figure().data[0].text is None
 
 
 @pytest.mark.parametrize("size", [1, 400, 401, 10**6])
 def test_at_most_400_nodes_are_drawn_with_both_ends(size: int) -> None:
     truth = np.arange(size, dtype=float)[::-1].copy()
-    fig = true_and_released(truth, truth, 0.5 * truth, alpha=0.5, error=None, simple_name="half")
+    fig = true_and_released(truth, truth, 0.5 * truth, alpha=0.5, error=None, simple_name="half").figure()
     points = fig.data[-1]
     assert points.x.size == size if size <= 400 else 200 < points.x.size <= 400
     assert points.customdata[0, 0] == 0.0
@@ -67,7 +67,7 @@ def test_at_most_400_nodes_are_drawn_with_both_ends(size: int) -> None:
 def test_the_band_is_what_alpha_forgives() -> None:
     """At w = 99 and alpha 1/2 it runs from 49.5 to 148.5; the axes are log10(1 + x)."""
     y = np.array([0.0, 99.0])
-    fig = true_and_released(y, y, y, alpha=0.5, error=10.0, simple_name="s")
+    fig = true_and_released(y, y, y, alpha=0.5, error=10.0, simple_name="s").figure()
     low, high = fig.data[2], fig.data[3]
     w = 10.0 ** np.asarray(low.x) - 1.0
     np.testing.assert_allclose(10.0 ** np.asarray(low.y) - 1.0, 0.5 * w, atol=1e-9)
@@ -77,16 +77,18 @@ def test_the_band_is_what_alpha_forgives() -> None:
 
 def test_the_promise_is_a_line() -> None:
     table = {"rounds": np.arange(1, 4), "printed": np.array([0.1, 1.0, 9.0]), "corrected": np.array([0.1, 1.0, 1.5])}
-    fig = schedule_figure(table, promised=2.0, chosen=3)
+    fig = schedule_figure(table, promised=2.0, chosen=3).figure()
     assert 2.0 in [shape.y0 for shape in fig.layout.shapes]
     assert 3.0 in [shape.x0 for shape in fig.layout.shapes]
 
 
 def test_numbers_of_close_crossings_stand_on_both_sides() -> None:
     x = np.array([2.0, 1e6])
-    ring = growth_figure(
-        {"laplace": (x, x)}, [(1600.0, 80.0), (10.0, 10.0), (1300.0, 75.0), (9e4, 300.0), (1e5, 1.0)]
-    ).data[-1]
+    ring = (
+        growth_figure({"laplace": (x, x)}, [(1600.0, 80.0), (10.0, 10.0), (1300.0, 75.0), (9e4, 300.0), (1e5, 1.0)])
+        .figure()
+        .data[-1]
+    )
     assert list(ring.x) == [10.0, 1300.0, 1600.0, 9e4, 1e5]
     assert list(ring.textposition) == [f"{side} center" for side in ("bottom", "bottom", "top", "bottom", "top")]
 
@@ -95,5 +97,5 @@ def test_numbers_of_close_crossings_stand_on_both_sides() -> None:
     ("least", "told"), [(5.0, ["1", "10"]), (2e6, ["1", "100", "10\u202f000", "1\u202f000\u202f000"])]
 )
 def test_an_axis_of_many_decades_has_few_numbers(least: float, told: list[str]) -> None:
-    shown = accuracy_bars({"mechanism": ["a", "b"], "τ (records)": [1.1, least]}).layout.xaxis
+    shown = accuracy_bars({"mechanism": ["a", "b"], "τ (records)": [1.1, least]}).figure().layout.xaxis
     assert list(shown.ticktext) == told and list(shown.tickvals) == [len(one.replace("\u202f", "")) - 1 for one in told]

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from pages.views.budget.words import caption as budget_caption
 from pages.views.cdf.words import band_answer
 from pages.views.lab.settings import PRESETS
-from pages.views.multiplicative.meaning import _answer
 from pages.views.topdown.words import counts
 from treedp_core.errors.compare import Compared
 from treedp_core.experiment import Experiment, prepare
@@ -24,6 +23,7 @@ from treedp_core.studies.cdf.widths import Width
 from treedp_core.tree import Tree
 from treedp_core.views.consistency.words import answer as consistency_answer
 from treedp_core.views.lab.words import sought
+from treedp_core.views.multiplicative.worst_case import least_counts_answer
 
 N = "([\\d.e\u202f]+)"
 
@@ -54,7 +54,7 @@ def test_a_band_is_said_to_be_no_smaller_a_share_than_it_is(largest: float, tota
 
 @given(st.floats(1, 9e6))
 def test_a_threshold_is_rounded_up_and_is_of_each_count_by_itself(tau: float) -> None:
-    told = _answer({"mechanism": ["A"], "τ (records)": [tau]}, SimpleNamespace(alpha=0.5), 4, 0.01)  # type: ignore[arg-type]
+    told = least_counts_answer({"mechanism": ["A"], "τ (records)": [tau]}, 0.5, 4, 0.01)
     found = re.search(rf"each count of \*\*{N} and more\*\*, by itself", told)
     assert found is not None and number(found[1]) >= tau * (1 - 1e-12)
 

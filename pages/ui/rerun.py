@@ -20,7 +20,7 @@ from treedp_core.notebook import Cell
 from treedp_core.notebook.code import Ran, call
 from treedp_core.records import Dataset
 from treedp_core.views import Entry, Tables, entry_of
-from treedp_core.views.entries import Work
+from treedp_core.views.entries import Work, of_no_table
 from treedp_core.views.inputs import Inputs, parameters_of
 
 SLOT: Final = "again_work"
@@ -53,7 +53,7 @@ def tables_of(cell: Cell) -> Ran[Tables]:
     """
     view = entry(cell)
     if view is not None and not view.is_of_table(view.inputs.of_texts(cell.settings)):
-        return call(Tables).named("tables")
+        return of_no_table()
     return call(Tables, store.call_of(_data(cell))).named("tables")
 
 

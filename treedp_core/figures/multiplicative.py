@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-import plotly.graph_objects as go
 
 from treedp_core.figures.colour import SEQUENTIAL, colour_scale, rgba
 from treedp_core.figures.curves import name_ends
-from treedp_core.figures.draft import Trace, bar, scatter
+from treedp_core.figures.draft import Draft, Trace, bar, scatter
 from treedp_core.figures.style import (
     AFTER,
     BEFORE,
@@ -65,7 +64,7 @@ def growth_figure(
     *,
     n_levels: float | None = None,
     marker_text: str = "your levels",
-) -> go.Figure:
+) -> Draft:
     """Return the worst-case alpha-RMSE by number of levels, both axes logarithmic, with rings where curves cross.
 
     Parameters
@@ -76,7 +75,7 @@ def growth_figure(
         Number of levels and error, in records.
 
     >>> one = {"laplace": (np.array([2.0, 1e6]), np.array([3.0, 3e6]))}
-    >>> [trace.name for trace in growth_figure(one, [(9.0, 12.0)]).data]
+    >>> [trace["name"] for trace in growth_figure(one, [(9.0, 12.0)]).data]
     ['Laplace', 'crossing']
     """
     x = np.concatenate([np.array([2.0, 1e6]), *(levels for levels, _ in found.values())])
@@ -100,7 +99,7 @@ def growth_figure(
     )
     # On a narrow screen the twelve names of the legend stand one below the other and take half of this height.
     fig.update_layout(height=GROWTH_HEIGHT)
-    return (fig if n_levels is None else your_value_marker(fig, n_levels, marker_text)).figure()
+    return fig if n_levels is None else your_value_marker(fig, n_levels, marker_text)
 
 
 FEW: Final = {
@@ -118,11 +117,11 @@ MIDDLE: Final = 150
 
 def few_figure(
     found: Found, crossings: Iterable[tuple[float, float]] = (), *, n_levels: float | None = None, marker_text: str
-) -> go.Figure:
+) -> Draft:
     """Return the four lines of `ranking.deciding` by number of levels, named at their ends, with the turn ringed.
 
     >>> one = {"laplace": (np.array([2.0, 1e4]), np.array([3.0, 3e4]))}
-    >>> [trace.name for trace in few_figure(one, [(9.0, 12.0)], marker_text="").data]
+    >>> [trace["name"] for trace in few_figure(one, [(9.0, 12.0)], marker_text="").data]
     ['Laplace', 'crossing']
     """
     looks = LOOKS | {"best": LOOKS["shrunk_optimal"], "approximate_bound": LOOKS["pure_bound"]}
@@ -145,15 +144,15 @@ def few_figure(
         fig.add_annotation(**note, yanchor="top", yshift=-14, showarrow=False, font={"color": GREY})
     if n_levels is not None and n_levels <= 1e4:
         your_value_marker(fig, n_levels, marker_text)
-    return fig.figure()
+    return fig
 
 
-def accuracy_bars(table: Columns) -> go.Figure:
+def accuracy_bars(table: Columns) -> Draft:
     """Return from which count on each mechanism keeps its promise, smallest first; a table of `accuracy_table`.
 
     >>> table = {"mechanism": ["Laplace", "Gaussian"], "τ (records)": [30.0, math.nan]}
-    >>> accuracy_bars(table).data[0].text
-    ('30', '–')
+    >>> accuracy_bars(table).data[0]["text"]
+    ['30', '–']
     """
     least = np.array(table["τ (records)"], dtype=float)
     names = [plot_text(name) for name in table["mechanism"]]
@@ -172,7 +171,7 @@ def accuracy_bars(table: Columns) -> go.Figure:
         | {"tickvals": decades, "ticktext": [count_text(low * 10.0**k) for k in decades.tolist()]},
         yaxis={"autorange": "reversed", "automargin": True, "showgrid": False, "ticks": ""},
     )
-    return fig.update_layout(margin={"t": 12}, bargap=0.3).figure()
+    return fig.update_layout(margin={"t": 12}, bargap=0.3)
 
 
 def _curve(points: tuple[FloatArray, FloatArray], look: Look, name: str, width: float, told: str = "") -> Trace:
@@ -191,12 +190,12 @@ def _rings(places: FloatArray, size: int, text: Sequence[str], **more: object) -
     )  # fmt: skip
 
 
-def labelled_tree(blocks: Blocks, values: Sequence[float]) -> go.Figure:
+def labelled_tree(blocks: Blocks, values: Sequence[float]) -> Draft:
     """Return a tree whose blocks are coloured by the value they were given; `values` are all there are, none of a run.
 
     >>> one = np.ones(1)
     >>> blocks = Blocks(0 * one, one, 0 * one, one, 9 * one, 9 * one, 8 * one, np.array([2]))
-    >>> [trace.name for trace in labelled_tree(blocks, [8.0, 3.0]).data]
+    >>> [trace["name"] for trace in labelled_tree(blocks, [8.0, 3.0]).data]
     ['labelled']
     """
     done = np.isfinite(blocks.value)
@@ -223,7 +222,7 @@ def labelled_tree(blocks: Blocks, values: Sequence[float]) -> go.Figure:
     small = blocks.count.size <= TEXT_BLOCKS
     fig.update_layout(barmode="overlay", bargap=0, showlegend=False, margin={"t": 12})
     fig.update_layout(uniformtext={"mode": "hide", "minsize": 8})  # what does not fit is told on hovering
-    return fig.update_layout(height=380 if small else 440).figure()
+    return fig.update_layout(height=380 if small else 440)
 
 
 def _levels_axis(deep: float) -> dict[str, Any]:
@@ -259,7 +258,7 @@ def _bars(blocks: Blocks, chosen: AnyArray, name: str, marker: dict[str, Any], i
     )  # fmt: skip
 
 
-def thresholds_against(made: Run, rival: str) -> go.Figure:
+def thresholds_against(made: Run, rival: str) -> Draft:
     """Return released against true counts of one run, beside those of a simple rule."""
     nodes = made.nodes
     return true_and_released(
@@ -270,7 +269,7 @@ def thresholds_against(made: Run, rival: str) -> go.Figure:
 
 def true_and_released(
     truth: FloatArray, released: FloatArray, simple: FloatArray, *, alpha: float, error: float | None, simple_name: str
-) -> go.Figure:
+) -> Draft:
     """Return released against true counts of two rules, with the band of errors that alpha forgives.
 
     Parameters
@@ -284,7 +283,7 @@ def true_and_released(
 
     >>> y = np.array([0.0, 10.0])
     >>> fig = true_and_released(y, y, y, alpha=0.5, error=3.0, simple_name="Shrunk Gaussian")
-    >>> [trace.name for trace in fig.data if trace.showlegend is not False]
+    >>> [trace["name"] for trace in fig.data if trace.get("showlegend") is not False]
     ['α-band and error', 'α-band', 'Shrunk Gaussian', 'Thresholds']
     """
     at = drawn(truth)
@@ -313,7 +312,7 @@ def true_and_released(
         traces,
         xaxis=_bent_axis("true count w (records; NOT PRIVATE)", float(truth.max(initial=1.0)) * 1.2),
         yaxis=_bent_axis("released (records)", top * 1.2) | {"showgrid": True},
-    ).figure()
+    )
 
 
 def _forgiven(grid: FloatArray, alpha: float, error: float, name: str, opacity: float) -> list[Any]:
@@ -327,7 +326,7 @@ def _bent_axis(title: str, high: float) -> dict[str, Any]:
     return axis(title, log=False, bounds=(-0.12, float(np.log10(1.0 + high)))) | bent_ticks(high)
 
 
-def schedule_figure(table: Mapping[str, AnyArray], *, promised: float, chosen: int) -> go.Figure:
+def schedule_figure(table: Mapping[str, AnyArray], *, promised: float, chosen: int) -> Draft:
     """Return what a schedule's budgets sum to by number of rounds, beside what was promised, on a logarithmic axis.
 
     Parameters
@@ -336,7 +335,7 @@ def schedule_figure(table: Mapping[str, AnyArray], *, promised: float, chosen: i
         "rounds", and what is "printed" and "corrected" for so many, in epsilon.
 
     >>> columns = {"rounds": np.array([1, 2]), "printed": np.array([0.1, 3.0]), "corrected": np.array([0.1, 0.2])}
-    >>> schedule_figure(columns, promised=1.0, chosen=2).data[0].name
+    >>> schedule_figure(columns, promised=1.0, chosen=2).data[0]["name"]
     'as printed'
     """
     rounds, looks = (
@@ -361,4 +360,4 @@ def schedule_figure(table: Mapping[str, AnyArray], *, promised: float, chosen: i
     fig.add_hline(y=promised, line={"color": GREY, "width": 2, "dash": "dot"})
     note = {"text": "promised ε", "showarrow": False, "font": {"color": GREY}}
     fig.add_annotation(x=1, xref="paper", y=float(np.log10(promised)), xanchor="right", yanchor="bottom", **note)
-    return your_value_marker(fig, float(chosen), "your ℓ", log=False).figure()
+    return your_value_marker(fig, float(chosen), "your ℓ", log=False)

@@ -8,9 +8,20 @@ r"""Views: pure functions of inputs and tables that return what is found, whole.
 'At ε = 2, with Discrete Laplace, a count is typically off by about 1.18 records (formula).'
 """
 
-from treedp_core.views import consistency, lab, protects
+from treedp_core.views import consistency, lab, multiplicative, protects
 from treedp_core.views.entries import Entry
 from treedp_core.views.finding import Finding, Provenance, Tables
 from treedp_core.views.table import VIEWS, entry_of
 
-__all__ = ["VIEWS", "Entry", "Finding", "Provenance", "Tables", "consistency", "entry_of", "lab", "protects"]
+__all__ = [
+    "VIEWS",
+    "Entry",
+    "Finding",
+    "Provenance",
+    "Tables",
+    "consistency",
+    "entry_of",
+    "lab",
+    "multiplicative",
+    "protects",
+]

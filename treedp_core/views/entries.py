@@ -55,6 +55,11 @@ class Work:
         return call(self.function, self.question, *map(tables.get, self.parts), watch).named(self.name)
 
 
+def of_no_table() -> Ran[Tables]:
+    """Return the call that makes the tables of a view that is of none: its argument says that it holds nothing."""
+    return call(Tables, prior=None).named("tables")
+
+
 class View(Protocol):
     """A view: a pure function of inputs and tables; one that may take long takes what came of that as `slow`."""
 
@@ -113,7 +118,7 @@ class Entry:
     def apart_from(self, inputs: AnyInputs, tables: Ran[Tables]) -> tuple[AnyInputs, Ran[Tables]]:
         """Return the inputs and tables that the view is called with: without a table where it is of none."""
         alone: Any = None if self.apart is None else self.apart(inputs, tables.value.data)
-        return (inputs, tables) if alone is None else (alone, call(Tables).named("tables"))
+        return (inputs, tables) if alone is None else (alone, of_no_table())
 
     def is_of_table(self, inputs: Inputs) -> bool:
         """Whether the view is of a table with such inputs."""

@@ -71,7 +71,8 @@ def show_step(made: Run, step: int, again: Ran[Run]) -> None:
 
 def show_controls(n_steps: int) -> int:
     """Show α and the buttons that go from step to step; return which step is shown: the end where it was there."""
-    step, before = STEP.value, st.session_state.get(_STEPS)
+    step: int = STEP.value
+    before = st.session_state.get(_STEPS)
     if step > n_steps or (before is not None and before != n_steps and step >= before):
         step = n_steps
     STEP.set(step)

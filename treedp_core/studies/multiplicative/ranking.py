@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from treedp_core.mechanisms.thresholds.schedule import check_levels
 from treedp_core.studies.multiplicative.curves import CURVES, Curve, Setting
 from treedp_core.studies.multiplicative.growth import break_even, growth
 from treedp_core.tree import FloatArray
@@ -60,7 +61,7 @@ def levels_from_text(text: str) -> int:
     >>> levels_from_text("1000"), levels_from_text("10^3")
     (1000, 1000)
     """
-    return whole_from_text(text, "levels", 2, MAX_GROWTH_LEVELS, "LEVELS_RANGE")
+    return check_levels(whole_from_text(text, "levels", 1, MAX_GROWTH_LEVELS, "LEVELS_RANGE"))
 
 
 def curves(setting: Setting) -> Found:

@@ -1,0 +1,246 @@
+"""Worst cases of multiplicative error: growth with the levels, the least count kept, and what stands under *More*."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from treedp_core.figures.multiplicative import accuracy_bars, few_figure, growth_figure, schedule_figure
+from treedp_core.mechanisms.thresholds.schedule import growth_ratio, printed_schedule
+from treedp_core.privacy import NeighbouringRelation
+from treedp_core.studies.multiplicative import Setting, accuracy_table, ranking
+from treedp_core.studies.multiplicative.printed import breaks_at, budget_table, schedule_table
+from treedp_core.studies.multiplicative.ranking import Found, Places, Rank
+from treedp_core.studies.multiplicative.tree_bounds import bounds_table
+from treedp_core.tree import Tree
+from treedp_core.views.entries import Entry, Work
+from treedp_core.views.finding import Finding, Memo, Provenance, Tables, forgetful
+from treedp_core.views.multiplicative.inputs import MAX_ROUNDS, WorstCaseInputs
+from treedp_core.watch import Watch
+from treedp_core.words import margin, plural, setting_text, short, whole
+
+Crossed = dict[tuple[str, str], int | None]
+FOUR_LINES: Final = (
+    "Best simple rule: the smallest error of all that is no threshold mechanism, exact; Laplace: noise on every count, "
+    "exact (Ghazi et al., Corollary 2.7); thresholds: the tuned plan, whose privacy is proven while its error is "
+    "certified for records on one leaf and only simulated on other trees; lower bound: no mechanism does better "
+    "(Corollary 5.4, explicit constants)."
+)
+ALL_LINES: Final = (
+    "Solid orange, pink, green: noise on every count, exact (Ghazi et al., Corollary 2.7); dashed: the same shrunk "
+    "to max(0, (1 − α) y), exact (own derivation). Blue: thresholds; dotted what Theorem 4.1 proves with corrected "
+    "constants, dashed a plan whose error is proven, thick the tuned plan, whose privacy is proven while its error "
+    "is certified for records on one leaf and only simulated on other, adversarial trees. "
+    "Grey: no mechanism does better (Theorem 5.1, Corollary 5.4, "
+    "explicit constants). Among factorisation mechanisms at α = 0, tree least squares with minimax budgets is "
+    "optimal: its line is also their lower bound (Theorem 5.2, exact)."
+)
+
+
+def growth(inputs: WorstCaseInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
+    """Return the worst-case errors by number of levels, and where thresholds begin to pay.
+
+    Raises
+    ------
+    InputError
+        What `WorstCaseInputs.setting` and `WorstCaseInputs.n_levels` refuse.
+    """
+    setting, d = inputs.setting(tables.data), inputs.n_levels(tables.data)
+    curves, rows = _curves(setting, memo), _rows(setting, d, memo)
+    near = ranking.crossings(curves)
+    marker = f"yours: {plural(d, 'level')}"
+    if inputs.every_curve:
+        shown, figure = curves, growth_figure(curves, list(near.values()), n_levels=d, marker_text=marker)
+    else:
+        shown, at = ranking.deciding(curves), [near[ranking.TURN]] if ranking.TURN in near else []
+        figure = few_figure(shown, at, n_levels=d, marker_text=marker)
+    turn = _turn(near)
+    return Finding(
+        figure=figure,
+        columns=partial(ranking.point_table, shown),
+        answer=_growth_answer(rows, d, turn),
+        caption="Worst α-RMSE of a node over all data, one record added or removed; binary trees, "
+        f"α = {short(setting.alpha)}, ε = {setting_text(setting.epsilon)}, δ = {setting_text(setting.delta)}, "
+        f"N ≤ {whole(round(setting.max_total))}. "
+        + (ALL_LINES if inputs.every_curve else FOUR_LINES)
+        + " Ring: where thresholds begin to pay; the exact number and every other crossing are under More.",
+        alt=f"Thresholds with a tuned plan beat every simple rule from about {turn} levels on."
+        if turn
+        else "The tuned plan does not fall below the best simple rule up to a million levels.",
+        badges=("formula", "simulation"),
+        provenance=provenance(setting, d),
+    )
+
+
+def ranked(inputs: WorstCaseInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
+    """Return every mechanism at the number of levels, best first; it refuses as `growth` does."""
+    setting, d = inputs.setting(tables.data), inputs.n_levels(tables.data)
+    rows = _rows(setting, d, memo)
+    best, simple = ranking.winner(rows)
+    said = f"The smallest worst-case error is **{short(best.error)} records**: {best.curve.label}"
+    return Finding(
+        columns=partial(ranking.ranking_table, rows),
+        answer=f"{said}. Thresholds do not pay here."
+        if best is simple
+        else f"{said} ({best.curve.known}); the best simple rule, {simple.curve.label}, has {short(simple.error)}.",
+        alt="Every mechanism at your number of levels, best first",
+        caption="Proven: exact, or a theorem. Simulated: certified for records on one leaf, and not exceeded in "
+        "simulations of other, adversarial trees; the plan's privacy is proven all the same. An α-RMSE of E means a "
+        "relative error of at most E ÷ τ + α at counts of τ and more (Lemma B.1 of Ghazi et al., improved).",
+        provenance=provenance(setting, d),
+    )
+
+
+def bounds_on_tree(setting: Setting, tree: Tree, watch: Watch | None = None) -> dict[str, list[Any]]:
+    """Return the errors that no mechanism can beat on a tree: see `bounds_table`."""
+    return bounds_table(tree, setting.alpha, setting.epsilon, setting.delta, watch)
+
+
+def bounds(
+    inputs: WorstCaseInputs, tables: Tables, *, slow: dict[str, list[Any]] | None = None, memo: Memo = forgetful
+) -> Finding:
+    """Return the errors that no mechanism can beat on the tree of the table, once they are found."""
+    return Finding(
+        columns=None if slow is None else lambda: slow,
+        alt="The error that no mechanism can beat on your tree, with and without slack",
+        caption="Worst α-RMSE of a node over all data on this very tree, binary or not, one record added or "
+        "removed: what is proved of every mechanism, known and unknown.",
+        provenance=provenance(inputs.setting(tables.data), tables.data.tree.n_levels),
+    )
+
+
+def crossings(
+    inputs: WorstCaseInputs, tables: Tables, *, slow: Crossed | None = None, memo: Memo = forgetful
+) -> Finding:
+    """Return the numbers of levels where curves cross: read off the curves until they are searched exactly."""
+    setting = inputs.setting(tables.data)
+    how = "Exact search." if slow is not None else "Read off the curves."
+    return Finding(
+        columns=partial(ranking.crossing_table, ranking.crossings(_curves(setting, memo)), slow),
+        alt="Numbers of levels from which on one mechanism beats another",
+        caption="The smallest number of levels from which on the first has the smaller worst-case error, up to a "
+        f"million. {how}",
+        provenance=provenance(setting, None),
+    )
+
+
+def least_counts(inputs: WorstCaseInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
+    """Return from which count on each mechanism keeps its promise; it refuses as `growth` does."""
+    setting, d, eta = inputs.setting(tables.data), inputs.n_levels(tables.data), inputs.eta
+    columns = memo(("multiplicative.least_counts", setting, d, eta), lambda: accuracy_table(setting, d, eta))
+    return Finding(
+        figure=accuracy_bars(columns),
+        columns=lambda: columns,
+        answer=least_counts_answer(columns, setting.alpha, d, eta),
+        caption=f"Each count of τ or more, by itself, is within a factor 1 ± {short(setting.alpha)} with probability "
+        f"{short(1 - eta)}, smaller ones within α τ records ((α, η)-accurate with threshold τ in Ghazi et al.), on "
+        f"{plural(d, 'level')}, {whole(round(setting.max_total))} records at most. Lemma 3.2 is Markov's inequality: "
+        "plans do better than it says.",
+        alt="Counts from which on the promise is kept, by mechanism",
+        badges=("formula", "simulation"),
+        provenance=provenance(setting, d),
+    )
+
+
+def accuracy(inputs: WorstCaseInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
+    """Return the table behind `least_counts` by itself."""
+    found = least_counts(inputs, tables, memo=memo)
+    alt = "Thresholds from which on counts are accurate, by mechanism"
+    return replace(found, figure=None, answer="", alt=alt)
+
+
+def printed(inputs: WorstCaseInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
+    """Return what the budgets printed in the paper sum to, by number of rounds: an erratum."""
+    setting = inputs.setting(tables.data)
+    alpha, epsilon, rounds = setting.alpha, setting.epsilon, inputs.rounds
+    one, columns = printed_schedule(alpha, epsilon, rounds), schedule_table(alpha, epsilon, MAX_ROUNDS)
+    over = breaks_at(columns, epsilon)
+    return Finding(
+        figure=schedule_figure(columns, promised=epsilon, chosen=rounds),
+        columns=lambda: columns,
+        answer="" if over is None else f"The printed budgets break the promise from **ℓ = {over}** rounds on.",
+        caption=f"Formula. α = {short(alpha)}, ε = {setting_text(epsilon)}, r = {short(growth_ratio(alpha))}. "
+        "Algorithm 4 of Ghazi et al. prints εᵢ = ε i rⁱ⁻¹ / C with C = Σ i rⁱ⁻¹ = (1 − r)⁻²; as r > 1 that sum "
+        "diverges, and ℓ rounds cost ε (1 + rˡ (ℓ (r − 1) − 1)). With q = 1/r in place of r everything the proof needs "
+        "holds, and the budgets sum to ε. The printed schedule is an exhibit: nothing here can run it.",
+        alt=f"With {rounds} rounds the printed budgets sum to {short(one.overspend)} times the promise.",
+        provenance=provenance(setting, None),
+    )
+
+
+def printed_rounds(inputs: WorstCaseInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
+    """Return the budget of every round, as printed and corrected."""
+    return Finding(
+        columns=partial(budget_table, printed_schedule(inputs.alpha, inputs.epsilon, inputs.rounds)),
+        alt="Budgets of all rounds",
+        caption="Round 1 has the lowest threshold; the mechanism runs them from the last to the first.",
+    )
+
+
+def provenance(setting: Setting, d: int | None) -> Provenance:
+    """Return what formulas for at most N records on d levels were made from; the relation is the paper's."""
+    levels = () if d is None else (plural(d, "level"),)
+    return Provenance(
+        about=(f"α = {short(setting.alpha)}", *levels, f"N ≤ {whole(round(setting.max_total))}"),
+        relation=NeighbouringRelation.ADD_OR_REMOVE_ONE, is_fixed=True, epsilon=setting.epsilon, delta=setting.delta,
+    )  # fmt: skip
+
+
+def _curves(setting: Setting, memo: Memo) -> Found:
+    return memo(("multiplicative.curves", setting), lambda: ranking.curves(setting))
+
+
+def _rows(setting: Setting, d: int, memo: Memo) -> list[Rank]:
+    return memo(("multiplicative.ranking", setting, d), lambda: ranking.ranking(setting, d))
+
+
+def _growth_answer(rows: list[Rank], d: int, turn: str) -> str:
+    """Name the best mechanism at the number of levels, and from how many on thresholds are."""
+    pay = f"pay from about **{turn} levels** on" if turn else "never pay here"
+    best, simple = ranking.winner(rows)
+    here, rule = f"At **{plural(d, 'level')}** ", f"the best simple rule, {simple.curve.label},"
+    if best is not simple:
+        return f"{here}thresholds err least: {short(best.error)} records; {rule} has {short(simple.error)}. They {pay}."
+    thresholds = next((row.error for row in rows if row.curve.name == "tuned"), math.nan)
+    have = f"have {short(thresholds)} and " if math.isfinite(thresholds) else ""
+    return f"{here}{rule} errs least in the worst case: {short(best.error)} records; thresholds {have}{pay}."
+
+
+def _turn(near: Places) -> str:
+    return whole(ranking.round_two(near[ranking.TURN][0])) if ranking.TURN in near else ""
+
+
+def least_counts_answer(table: dict[str, Any], alpha: float, d: int, eta: float) -> str:
+    """Return which mechanism keeps the smallest counts, and from which on the tuned thresholds do."""
+    least = dict(zip(table["mechanism"], table["τ (records)"], strict=True))
+    best, tuned = table["mechanism"][0], least.get("Thresholds, tuned plan", math.nan)
+    told = (
+        f"On {plural(d, 'level')}, {best} keeps each count of **{margin(least[best])} and more**, by itself, within a "
+        f"factor 1 ± {short(alpha)} with probability {short(1 - eta)}"
+    )
+    return f"{told}; the tuned thresholds need {margin(tuned)}." if math.isfinite(tuned) else f"{told}."
+
+
+def _bounds_work(inputs: WorstCaseInputs, tables: Tables) -> Work:
+    return Work(bounds_on_tree, inputs.setting(tables.data), ("data.tree",), lambda: 1, name="at_least")
+
+
+def _crossings_work(inputs: WorstCaseInputs, tables: Tables) -> Work:
+    steps = len(ranking.PAIRS)
+    return Work(ranking.exact_crossings, inputs.setting(tables.data), (), lambda: steps, name="exact")
+
+
+_entry = partial(Entry, page="multiplicative", inputs=WorstCaseInputs)
+_alone = partial(_entry, apart=WorstCaseInputs.apart)
+ENTRIES = (
+    _alone(view="growth", part="mul_growth", label="Growth", find=growth),
+    _alone(view="growth", part="mul_ranking", section="ranked", find=ranked),
+    _entry(view="growth", part="mul_bounds", section="bounds", find=bounds, slow=_bounds_work, start="auto"),
+    _alone(view="growth", part="mul_crossings", section="crossings", find=crossings, slow=_crossings_work,
+           start="auto"),
+    _alone(view="meaning", part="mul_kept", label="When to use", find=least_counts),
+    _alone(view="meaning", part="mul_accuracy", section="accuracy", find=accuracy),
+    _alone(view="meaning", part="mul_schedule", section="printed", find=printed),
+)  # fmt: skip

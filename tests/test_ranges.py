@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracles_pages import answer, open_page
-from pages.views.ranges import view
+from oracles_pages import RAGGED, answer, open_page, press
 from treedp_core.checks import InputError
 from treedp_core.studies.ranges import TREES, Way, for_browser, of_lengths, plan_of, three_ways, weighed
 from treedp_core.tree.fewest import fewest_counts, fewest_nodes, mean_fewest
+from treedp_core.views import VIEWS, Tables
+from treedp_core.views.ranges import view
 
 FACTORS = st.lists(st.integers(2, 5), min_size=1, max_size=3).map(tuple).filter(lambda one: math.prod(one) <= 60)
 
@@ -133,8 +134,8 @@ def test_the_tree_wins_where_it_is_said_to() -> None:
             assert (" after least squares" in told) is weigh
         trees = [one for one in _factorisations(n_bins) if len(one) > 1]
         assert factors == min(trees, key=lambda one: mean_fewest(one) * len(one) ** 2)
-    start = int(view.s.BINS.default)
-    assert start >= 1024 and not view.s.LEAST_SQUARES.default, "the first screen shows it, without another idea"
+    start = view.RangesInputs()
+    assert int(start.bins) >= 1024 and not start.least_squares, "the first screen shows it, without another idea"
 
 
 def _factorisations(n: int, least: int = 2) -> list[tuple[int, ...]]:
@@ -175,3 +176,13 @@ def test_the_page_says_who_wins_and_opens_the_range_of_a_link() -> None:
     (sent,) = [json.loads(one.proto.json) for one in app.get("bidi_component") if "ranges" in one.proto.component_name]
     assert sent["truth"] == three_ways(256, 1.0, 7).truth.tolist() and sent["range"] == [0, 100]
     assert not app.exception
+
+
+def test_a_pinned_range_is_of_no_table_and_is_made_again_without_one() -> None:
+    app = press(open_page("ranges", RAGGED, ran_bins="64"), "ran_ranges_figure_pin")
+    (cell,) = app.session_state["_notebook"].notebook.cells
+    assert cell.data is None and not cell.holds_counts and cell.badges == ("formula",)
+    entry = VIEWS["ranges"]
+    inputs = entry.inputs.of_texts(cell.settings)
+    again = {name: tuple(values) for name, values in entry.found(inputs, Tables()).table.items()}
+    assert not entry.is_of_table(inputs) and again == cell.columns

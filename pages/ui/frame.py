@@ -225,25 +225,31 @@ def moving(
     ran: Ran[Columns],
     still: Ran[Any],
     how: str = "",
-    of_still: str = "",
-    badges: tuple[str, ...] = (),
 ) -> None:
-    """Show what draws itself in the browser: with an answer as the figure of the first screen, see `live`.
+    """Show what draws itself in the browser: with an answer as the figure of the first screen, see `live`."""
+    shown = Shown(key, still, ran.drawn_by(still), alt, caption, answer)
+    _moved(draw, f"{caption} {how}".strip(), shown)
 
-    Where `still` shows something else it has a caption `of_still`, and `badges` other than the page's.
+
+def found_moving(seen: Seen[Any], draw: Callable[[], None], *, caption: str = "", how: str = "") -> None:
+    """Show what a view found as a picture that draws itself in the browser: on the first screen if it has an answer.
+
+    Where the view's own figure, which is pinned and exported, shows something else, the picture has its `caption`.
     """
-    here = f"{caption} {how}".strip()
-    if answer:
+    shown = pins.of_seen(seen)
+    _moved(draw, f"{caption or shown.caption} {how or seen.finding.how}".strip(), shown)
+
+
+def _moved(draw: Callable[[], None], about: str, shown: Shown) -> None:
+    if shown.answer:
         staged(draw)
-        say(answer)
+        say(shown.answer)
     else:
         with st.container(height=MOVING_HEIGHT, border=False):
             draw()
-        small_print(here)
-    ran = ran.drawn_by(still)
+        small_print(about)
     footer(
-        key, ran, private=NOT_PRIVATE in (of_still or caption), about=here if answer else "",
-        shown=Shown(key, still, ran, alt, of_still or caption, answer, badges=badges),
+        shown.key, shown.ran, private=NOT_PRIVATE in shown.caption, about=about if shown.answer else "", shown=shown
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 import streamlit as st
 
@@ -12,64 +12,42 @@ from pages.ui import frame
 from pages.ui.header import show_badge
 from pages.ui.ranges import ranges
 from pages.ui.store import remember
+from pages.ui.view import Seen, see
 from treedp_core.experiment import Experiment
 from treedp_core.figures.protects import beliefs_and_levels
-from treedp_core.figures.ranges import error_by_length
 from treedp_core.notebook.code import call
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.protects import belief_table, protected
-from treedp_core.studies.ranges import Ranges, for_browser, of_lengths, three_ways
+from treedp_core.studies.ranges import for_browser
 from treedp_core.tree import Tree
+from treedp_core.views import VIEWS
+from treedp_core.views.ranges import ExampleInputs, view
 from treedp_core.words import plural, privacy_text, setting_text
 
 EVEN: Final = 0.5
 """The belief before, where a picture asks for none."""
-LABEL: Final = "A range over bins, counted in three ways"
-_WAYS: Final = (
-    "Laplace noise, one record replaced, the total public and free. Noise: Rameshwar et al., Lemmas III.1, III.2 and "
-    "IV.1; histogram and tree take "
-)
-_PLAIN: Final = "the fewest noisy counts that make the range, added or taken away."
-_WEIGHED: Final = "all their counts, weighed by least squares; noise on every cumulative count leaves nothing to weigh."
+AnyRanges = TypeVar("AnyRanges", bound=ExampleInputs)
+BADGES: Final = ("formula", "simulation", "NOT PRIVATE")
+"""Of the range that moves."""
 CAPTION: Final = (
     "NOT PRIVATE, but made up: grey bars are true counts. Blue: noisy counts that are added for the range; orange: "
     "those taken away; paler: in part. σ is the standard deviation (formula), the bar beside it is two of them to each "
-    f"side of the truth; the dot is one simulated release. {_WAYS}"
+    "side of the truth; the dot is one simulated release. "
 )
 HOW: Final = "Drag the ends or the middle, or use the arrow keys; nothing is asked of the server."
-OF_STILL: Final = (
-    "Standard deviation of a range by how many bins it holds, over all such ranges (root mean square, formula). "
-    f"{_WAYS}"
-)
 
 
-def range_in_three_ways(bins: int, epsilon: float, seed: int, *, least_squares: bool = False) -> Ranges:
-    """Return what is counted over so many bins, one for a session that asks again."""
-    key = ("ranges", bins, epsilon, seed, least_squares)
-    return remember(key, lambda: three_ways(bins, epsilon, seed, least_squares=least_squares))
+def show_range(seen: Seen[AnyRanges], *, key: str, shown: tuple[int, int] = (0, 0)) -> None:
+    """Show a range that is dragged: on the first screen where the view has an answer, else with its words below."""
+    found = view.ways(seen.inputs, remember)
+    draw = partial(ranges, view.LABEL, for_browser(found, shown), key=key)
+    frame.found_moving(seen, draw, caption=f"{CAPTION}{view.how(found)}", how=HOW)
 
 
-def show_range(
-    found: Ranges, epsilon: float, *, key: str, alt: str, answer: str = "", shown: tuple[int, int] = (0, 0)
-) -> None:
-    """Show a range that is dragged: on the first screen with an `answer`, else with its explanation below."""
-    bins, is_weighed = found.truth.size, found.least_squares
-    asked = call(of_lengths, bins, epsilon, least_squares=is_weighed).named("lengths")
-    ran = remember(("ranges by length", bins, epsilon, is_weighed), lambda: asked)
-    draw = partial(ranges, LABEL, for_browser(found, shown), key=key)
-    still = call(error_by_length, ran)
-    taken = _WEIGHED if is_weighed else _PLAIN
-    frame.moving(
-        draw, key=f"{key}_figure", alt=alt, caption=f"{CAPTION}{taken}", answer=answer, ran=ran, still=still, how=HOW,
-        of_still=f"{OF_STILL}{taken}", badges=("formula",),
-    )  # fmt: skip
-
-
-def one_range(bins: int, epsilon: float, seed: int, *, key: str) -> None:
-    """Show one range in three ways below a first screen, under a heading of its own."""
-    _heading("One range, three ways", "formula", "simulation", "NOT PRIVATE")
-    found = range_in_three_ways(bins, epsilon, seed)
-    show_range(found, epsilon, key=key, alt=f"{LABEL}: {plural(bins, 'bin')}, ε = {setting_text(epsilon)}")
+def one_range(inputs: ExampleInputs, page: str, *, key: str) -> None:
+    """Show one range in three ways below the first screen of a page, under a heading of its own."""
+    _heading("One range, three ways", *BADGES)
+    show_range(see(VIEWS[f"{page}.ranges"], inputs), key=key)
 
 
 def with_or_without(settings: Experiment, tree: Tree, level_names: Sequence[str], *, key: str) -> None:

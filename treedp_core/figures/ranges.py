@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
-import plotly.graph_objects as go
 
-from treedp_core.figures.draft import scatter
+from treedp_core.figures.draft import Draft, scatter
 from treedp_core.figures.style import AFTER, BEFORE, PINK, axis, limits, new_figure
 from treedp_core.figures.text import plot_text
 
@@ -16,7 +15,7 @@ LOOKS: Final = ((BEFORE, "dash"), (PINK, "dot"), (AFTER, "solid"))
 UNIT: Final = ": st. dev. (records)"
 
 
-def error_by_length(columns: Mapping[str, Sequence[float]]) -> go.Figure:
+def error_by_length(columns: Mapping[str, Sequence[float]]) -> Draft:
     """Return the standard deviation of ranges over the bins they hold, a line for each way of `of_lengths`."""
     ways = [name for name in columns if name.endswith(UNIT)]
     lines = [
@@ -31,4 +30,4 @@ def error_by_length(columns: Mapping[str, Sequence[float]]) -> go.Figure:
         lines,
         xaxis=axis("bins in the range", log=False, bounds=(0.0, float(max(columns["bins"])))),
         yaxis=axis("st. dev. (records)", log=True, bounds=limits(heights, log=True, default=(1.0, 10.0)), grid=True),
-    ).figure()
+    )

@@ -73,7 +73,7 @@ def _inside(one: object) -> list[object] | None:
     if isinstance(one, Ran):
         given = one.__dict__.get("value")
         known = [given] if isinstance(given, Dataset) else []
-        is_bare = not one.args and not one.kwargs and "value" in one.__dict__
+        is_bare = not one.args and not one.kwargs and "value" in one.__dict__ and not isinstance(one.function, type)
         return None if is_bare and not known else [*one.args, *one.kwargs.values(), *known]
     if isinstance(one, Part):
         return [one.of]

@@ -40,6 +40,7 @@ from treedp_core.studies.lesson import (
     teacher_sheet,
 )
 from treedp_core.studies.sweep.first_page import TOWN, TOWN_LEVELS
+from treedp_core.views.ranges import ExampleInputs
 from treedp_core.words import plural, whole
 
 FIRST: Final = "Guess first: drag or type. Your own number is then run, and you see what it leads to."
@@ -81,7 +82,7 @@ def _more(name: str, *, has_picture: bool) -> None:
     if has_picture and name in ("gives", "noise"):
         with_or_without(EXAMPLE, TOWN, TOWN_LEVELS, key="les_beliefs")
     elif has_picture and name in ("ranges", "tree"):
-        one_range(256, 1.0, 7, key="les_ranges")
+        one_range(ExampleInputs(), "lesson", key="les_ranges")
 
 
 def _before(step: Step) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pages.ui.setting import Setting, choice, flag, whole
+from pages.ui.setting import Setting, control, whole
 from treedp_core.studies.ranges import TREES
-from treedp_core.words import whole as in_full
+from treedp_core.views.inputs import parameter
+from treedp_core.views.ranges import RangesInputs
 
-BINS: Final = choice(
-    "ran_bins", "1024", {str(n): in_full(n) for n in TREES}, label="Bins",
+BINS: Final = control(
+    parameter(RangesInputs, "bins"), label="Bins",
     help="The more bins a range has, the more noisy counts a histogram adds or takes away.",
 )  # fmt: skip
-LEAST_SQUARES: Final = flag(
-    "ran_least_squares", False, label="Least squares",
+LEAST_SQUARES: Final = control(
+    parameter(RangesInputs, "least_squares"), label="Least squares",
     help="Weigh all noisy counts of the histogram and of the tree, as best agrees with the public total: free, and "
     "never worse than a few of them.",
 )  # fmt: skip

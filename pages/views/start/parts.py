@@ -17,6 +17,7 @@ from pages.ui.shared import experiment, slack, warn_of_delta
 from pages.ui.sidebar import PRIVACY_NOTE
 from pages.ui.strip import strip
 from pages.ui.text import lit, prose, small_print
+from pages.ui.view import inputs_now
 from pages.views.start import settings as s
 from pages.views.start.words import answer
 from treedp_core.experiment import Experiment, prepare
@@ -40,6 +41,7 @@ from treedp_core.studies.sweep.first_page import (
 )
 from treedp_core.studies.sweep.lines import computed
 from treedp_core.studies.sweep.tables import line_table
+from treedp_core.views.ranges import ExampleInputs
 from treedp_core.words import margin, plural, setting_text
 
 QUESTIONS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
@@ -116,7 +118,7 @@ def _more() -> None:
     data, settings = store.dataset(), experiment()
     plain = Experiment(epsilon=settings.epsilon, relation=settings.relation, contributions=settings.contributions)
     with_or_without(plain, TOWN, TOWN_LEVELS, key="start_beliefs")
-    one_range(256, settings.epsilon, settings.seed, key="start_ranges")
+    one_range(inputs_now(ExampleInputs), "start", key="start_ranges")
     st.header("Error against ε", anchor=False)
     _sentence(data, settings)
     _curves(data, settings)

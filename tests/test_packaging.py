@@ -338,7 +338,8 @@ def test_every_file_that_a_document_names_is_there(file: Path) -> None:
 
 
 def test_changelog_and_licence_are_there() -> None:
-    assert re.search(r"^## \[(Unreleased|" + re.escape(treedp_core.__version__) + r")\]", read("CHANGELOG.md"), re.M)
+    (version, lines), *_ = re.findall(r"^## \[(.+)\]\n((?:.*\n(?!## ))+)", read("CHANGELOG.md"), re.M)
+    assert version in ("Unreleased", treedp_core.__version__) and len(lines.splitlines()) <= 30
     assert read("LICENSE").startswith("MIT License")
 
 

@@ -12,12 +12,10 @@ from pages.ui.settings import EPSILON, EPSILON_TUNED, REG, SPLIT_FROM, SPLIT_SHA
 from pages.ui.store import dataset
 from pages.ui.text import plain, small_print
 from treedp_core.checks import InputError
-from treedp_core.experiment import Experiment
 from treedp_core.notebook import study
 from treedp_core.privacy import Currency, ProtectedUnit, exact_shares
 from treedp_core.privacy.origin import DOOR, PriorKind
 from treedp_core.studies.budget import Ledger, Origin, origin_of_text, source_of_text
-from treedp_core.tree import Tree
 from treedp_core.views import tuning
 
 PAGES: Final = ("bud", "lab", "con", "cdf", "td", "plan", "split")
@@ -95,11 +93,6 @@ def label(page: str) -> str:
 def admit(page: str, unit: ProtectedUnit, currency: Currency, total: float, per_level: Sequence[float]) -> Ledger:
     """Return the ledger of a page's split: see `tuning.admit`."""
     return tuning.admit(in_force(page), unit, currency, total, per_level)
-
-
-def admit_experiment(page: str, experiment: Experiment, tree: Tree) -> Ledger | None:
-    """Return the ledger of an experiment with a page's split: see `tuning.admit_experiment`."""
-    return tuning.admit_experiment(in_force(page), experiment, tree)
 
 
 def whence(page: str) -> str:

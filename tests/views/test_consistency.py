@@ -33,8 +33,7 @@ SMALL = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 
 FOUR = dataset(Tree.from_branching_factors((2, 2, 2)), [5, 0, 1, 20, 3, 3, 0, 7])
 LEAST_SQUARES = Experiment(postprocess=("least_squares",))
 SECTIONS: tuple[Callable[..., Finding], ...] = (
-    *(one.find for one in consistency.ENTRIES), consistency.changes, consistency.sums, consistency.split_by_level,
-    consistency.bias_by_size,
+    *(one.find for one in consistency.ENTRIES), consistency.changes, consistency.sums, consistency.bias_by_size,
 )  # fmt: skip
 
 
@@ -126,7 +125,7 @@ def test_every_chain_on_small_and_odd_trees(name: str, relation: str) -> None:
 def test_everything_of_the_true_counts_says_so() -> None:
     for section in SECTIONS:
         found, told = look(section), section.__name__
-        is_private = told not in ("expected_by_level", "split_by_level")
+        is_private = told != "expected_by_level"
         assert ("NOT PRIVATE" in found.caption) is is_private is found.is_simulated, told
         assert found.figure is None or ("NOT PRIVATE" in found.badges) is is_private, told
     tuned = {"allocation": "custom", "shares": "0, 0.5, 0.5", "tuned_on": "true_counts"}
@@ -137,7 +136,7 @@ def test_everything_of_the_true_counts_says_so() -> None:
 def test_a_refused_split_is_refused_by_all() -> None:
     for section in SECTIONS:
         with pytest.raises(InputError, match="got 2") as refused:
-            assert look(section, allocation="custom", shares="0, 0.5").table
+            look(section, allocation="custom", shares="0, 0.5")
         assert refused.value.code == "BUDGET_SPLIT"
 
 

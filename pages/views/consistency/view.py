@@ -24,6 +24,7 @@ from treedp_core.studies.sweep.before_after import find, found_table
 from treedp_core.views import VIEWS, Finding, consistency
 from treedp_core.views.consistency import ConsistencyInputs
 from treedp_core.views.consistency.words import amount
+from treedp_core.views.split import split_by_level
 from treedp_core.words import short
 
 _FOUND: Final = "_con_found_nodes"
@@ -64,8 +65,9 @@ def _more(seen: Seen[ConsistencyInputs]) -> None:
         with column:
             frame.found(section(seen, name))
     _sums(consistency.sums(inputs, tables, memo=remember), tables.data)
-    controls.split_by_level(partial(consistency.split_by_level, inputs, tables), key="con_split_table")
-    plans.button("con", partial(plans.of_experiment, inputs.release(tables.data), "con"), "from Consistency")
+    release = inputs.release(tables.data)
+    controls.split_by_level(partial(split_by_level, release, tables.data, inputs.label), key="con_split_table")
+    plans.button("con", partial(plans.of_experiment, release, "con"), "from Consistency")
     st.header("What you learn", anchor=False)
     bias = consistency.bias_by_size(inputs, tables, memo=remember)
     prose(bias.answer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 import re
+import unicodedata
 import zipfile
 from collections import Counter
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from typing import Any
 
 import openpyxl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from treedp_core.checks import InputError
@@ -117,6 +118,24 @@ def test_a_formula_without_a_value_is_refused_where_it_is_used_and_said_where_no
     assert paths(calculated, "sum") == {("2",): 2}
     nothing = with_sheet(data, lambda xml: re.sub(rb'<c r="(C.)">', rb'<c r="\1" t="str">', xml))
     assert paths(nothing, "sum") == {(): 2}, "a formula that gives an empty text is calculated"
+
+
+@given(st.integers(0, 0xFFFF), st.sampled_from(["{}", "a{}", "{}b"]))
+@example(0, "{}")
+@example(0xD800, "{}")
+def test_no_escaped_character_is_a_formula_or_breaks_a_sheet(code: int, around: str) -> None:
+    written = around.format(f"_x{code:04X}_")
+
+    def write(xml: bytes) -> bytes:
+        cell = f'<c r="A2" t="inlineStr"><is><t>{written}</t></is></c>'.encode()
+        return re.sub(rb'<c r="A2".*?</c>', cell, xml)
+
+    data = with_sheet(workbook(("city", "n"), ("Kent", 1)), write)
+    shown = written if 0xD800 <= code < 0xE000 else unicodedata.normalize("NFC", around.format(chr(code)))
+    try:
+        assert list(paths(data, "city")) == [(shown.strip(),) if shown.strip() else ()]
+    except InputError as refused:
+        assert refused.code.endswith("_CHAR") and f"U+{code:04X}" in str(refused)
 
 
 @pytest.mark.parametrize(

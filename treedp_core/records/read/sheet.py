@@ -19,8 +19,8 @@ MAX_SHEET_COLUMNS: Final = 1 << 14
 MAX_MERGED: Final = 100_000
 MAX_MERGED_ROWS: Final = 20_000_000
 """That merged cells go over, all together: each is looked at in each of its rows."""
-UNKNOWN: Final = "\0"
-"""Stands for a formula without a value: no workbook can have this character."""
+UNKNOWN: Final = "\ud800"
+"""Stands for a formula without a value: no text has half a character."""
 _CELL: Final = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})")
 
 

@@ -17,7 +17,7 @@ BLOCK_BYTES: Final = 1 << 16
 MAX_ELEMENTS: Final = 1 << 17
 """Of the sheets, and of the styles, of which Excel takes half as many."""
 MAX_NESTED: Final = 100
-_ESCAPED: Final = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_ESCAPED: Final = re.compile(r"_x((?![Dd][89A-Fa-f])[0-9A-Fa-f]{4})_")
 Attributes = dict[str, str]
 
 
@@ -58,10 +58,10 @@ def is_on(attributes: Attributes, name: str) -> bool:
 
 
 def unescaped(text: str) -> str:
-    r"""Return a text of a workbook with the characters that XML cannot have.
+    r"""Return a text of a workbook with the characters that XML cannot have; halves of characters stay as written.
 
-    >>> unescaped("a_x0009_b_x005F_x0041_")
-    'a\tb_x0041_'
+    >>> unescaped("a_x0009_b_x005F_x0041__xD800_")
+    'a\tb_x0041__xD800_'
     """
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
 

@@ -158,7 +158,7 @@ def test_the_first_page_is_also_at_its_name(path: str, sent_to: bytes) -> None:
 def test_an_address_that_is_no_page_is_left_for_the_first_one(
     monkeypatch: pytest.MonkeyPatch, base: str, path: str, sent_to: bytes
 ) -> None:
-    """Seen failing: Streamlit's page came, which never loaded below another name, and which Back came to for ever."""
+    """Seen failing: Streamlit's page came, whatever the address."""
     get_option = serving.config.get_option
     monkeypatch.setattr(serving.config, "get_option", lambda name: base if name.endswith("Path") else get_option(name))
     for kind, status, is_page in ((b"text/html", 200, True), (b"text/plain", 200, False), (b"text/html", 404, False)):

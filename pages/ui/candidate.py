@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import streamlit as st
 
@@ -21,6 +21,8 @@ from treedp_core.records.watched import read
 
 T = TypeVar("T")
 Asks = Literal["tree", "bins", "prior"]
+COME: Final = "_counts_come"
+"""In the session: how many counts have come of those that were asked for by *Count*."""
 
 
 @dataclass

@@ -12,6 +12,7 @@ from streamlit import file_util
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import address, classroom, qr, slides
+from pages.ui.candidate import COME
 from pages.ui.frame import NARROW, is_dark
 from pages.ui.page import Page
 from pages.ui.scripts import script
@@ -22,7 +23,7 @@ _FILES: Final = Path(file_util.get_static_dir(), "static", "js")
 _DRAWS: Final = next((one.name for one in _FILES.glob("PlotlyChart.*.js")), "")
 """Streamlit's file that draws figures, by far its largest: a page without one has it before the first comes."""
 _STEPS: Final = {"next": 1, "back": -1}
-_HEEDED: Final = "_steps_heeded"
+_HEEDED: Final = "_keys_heeded"
 _ASKED: Final = "_code_asked"
 _CODES: Final = "_codes_asked"
 
@@ -46,43 +47,47 @@ def run(where: DeltaGenerator, page: Page, pages: Sequence[Page]) -> None:
         "narrow": st.session_state.get(NARROW, False),
         "dark": is_dark(),
         "code": _code(page),
+        "counts": st.session_state.get(COME, 0),
         "draws": _DRAWS,
     }
     with where:
         script("shell")(
-            data=told, key=_KEY, height=1, on_pressed_change=partial(_pressed, page),
-            on_stepped_change=partial(_stepped, page),
+            data=told, key=_KEY, height=1, on_pressed_change=_pressed,
+            on_heard_change=partial(_heard, page),
         )  # fmt: skip
 
 
-def _pressed(page: Page) -> None:
-    """Do what a key stands for: begin or end a presentation, or show a code.
+def _pressed() -> None:
+    """Heed what the page tells of itself, "narrow" and "wide" of its window; all else wants no more than the run.
 
-    "narrow" and "wide" tell of the window.
-
-    "found", from a page that has its server again, and "dark" and "light", from one in other colours, want no more than
-    the run itself.
+    That is "found", from a page that has its server again, and "dark" and "light", from one in other colours.
     """
-    key = st.session_state[_KEY].pressed
-    if key == "present":
-        PRESENT.set(not PRESENT.value)
-    elif key in ("narrow", "wide"):
-        st.session_state[NARROW] = key == "narrow"
-    elif key == "code":
-        st.session_state[_CODES] = st.session_state.get(_CODES, 0) + 1
-        st.session_state[_ASKED] = True
+    told = st.session_state[_KEY].pressed
+    if told in ("narrow", "wide"):
+        st.session_state[NARROW] = told == "narrow"
 
 
-def _stepped(page: Page) -> None:
-    """Show the slide or view after or before, for every press of a key that has not been heeded yet."""
-    told = st.session_state[_KEY].stepped
+def _heard(page: Page) -> None:
+    """Do what each key stands for that was pressed and has not been heeded yet."""
+    told = st.session_state[_KEY].heard
     for key in _not_heeded(told["of"], told["first"], told["keys"]):
-        if SLIDES.value:
-            slides.step(_STEPS[key])
-        elif page.switch is not None:
-            names = [view.name for view in page.views]
-            place = names.index(page.view.name) + _STEPS[key]
-            page.switch.set(names[min(max(place, 0), len(names) - 1)])
+        if key == "present":
+            PRESENT.set(not PRESENT.value)
+        elif key == "code":
+            st.session_state[_CODES] = st.session_state.get(_CODES, 0) + 1
+            st.session_state[_ASKED] = True
+        else:
+            _step(page, _STEPS[key])
+
+
+def _step(page: Page, by: int) -> None:
+    """Show the slide or view after or before."""
+    if SLIDES.value:
+        slides.step(by)
+    elif page.switch is not None:
+        names = [view.name for view in page.views]
+        place = names.index(page.view.name) + by
+        page.switch.set(names[min(max(place, 0), len(names) - 1)])
 
 
 def _not_heeded(of: str, first: int, keys: Sequence[str]) -> list[str]:

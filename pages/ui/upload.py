@@ -19,7 +19,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import asked, kept, result, store, uploads
-from pages.ui.candidate import Asks, Candidate, Counting, Slot, Table, read_file, slot_of
+from pages.ui.candidate import COME, Asks, Candidate, Counting, Slot, Table, read_file, slot_of
 from pages.ui.reading import Counted, Reading, say, say_refused
 from pages.ui.result import State
 from pages.ui.room import ROOM
@@ -300,6 +300,7 @@ def _put_in_use(table: Table, ran: Counted, *, afresh: bool) -> None:
         uploads.forget_shown()
         slot.wants = ""
     slot.revision += is_new or afresh
+    st.session_state[COME] = st.session_state.get(COME, 0) + (not afresh)
     st.rerun()
 
 

@@ -3,13 +3,14 @@
 // those who do not see the page what is on it, and a word from a new server to a page that outlived the last one.
 
 const KEPT = ['embed', 'embed_options'];
-const MOST_STEPS = 50;
-const KEYS = { ArrowRight: 'next', PageDown: 'next', ArrowLeft: 'back', PageUp: 'back' };
+const MOST_KEYS = 50;
+const KEYS = { arrowright: 'next', pagedown: 'next', arrowleft: 'back', pageup: 'back', q: 'code' };
 const TAKES_KEYS = 'input, textarea, select, [contenteditable], [role=slider], [role=combobox], [role=dialog]';
 let app = null;
 let resent = false;
 let cover = null; // what stands over the whole page: nothing seen, or a code
 let codes = 0;
+let counts = 0;
 let lost = false;
 
 export default function (component) {
@@ -20,6 +21,8 @@ export default function (component) {
   write(component.data);
   tellWidth();
   if (component.data.code && component.data.code.nth !== codes) showCode(component.data.code);
+  if (component.data.counts > counts) document.querySelector('[data-testid=stMain]').scrollTo({ top: 0 });
+  counts = component.data.counts;
   if (component.data.draws) window.requestIdleCallback?.(() => prepare(component.data.draws));
 }
 
@@ -58,6 +61,7 @@ const push = window.history.pushState.bind(window.history);
 window.history.pushState = (state, title, url) => {
   const { pathname, search } = new URL(url, window.location.href);
   if (search || !window.location.search || pathname !== window.location.pathname) push(state, title, url);
+  if (app) write(app.data); // which may have come before the browser went to its page
 };
 
 // Shows the query of a page: in place, or as a new entry where the page has changed its view.
@@ -110,9 +114,9 @@ window.addEventListener(
   true,
 );
 
-// Of two messages in quick succession only the last may arrive, so each has the steps before it, too; the server takes
+// Of two messages in quick succession only the last may arrive, so each has the keys before it, too; the server takes
 // those that it has not taken yet. They are a state and no trigger: that of a page that is being left is lost.
-const stepped = { of: crypto.getRandomValues(new Uint32Array(2)).join('-'), first: 0, keys: [] };
+const heard = { of: crypto.getRandomValues(new Uint32Array(2)).join('-'), first: 0, keys: [] };
 
 // P begins and ends a presentation; in it, arrows (or a presenter's remote) step through slides or views, B is
 // black, and Q shows the QR code of the page. Any key takes such a cover away.
@@ -125,13 +129,14 @@ function heed(event) {
   const { presents } = app.data;
   if (cover) coverWith();
   else if (presents && key === 'b') coverWith('black-screen');
-  else if (presents && key === 'q') app.setTriggerValue('pressed', 'code');
-  else if (key === 'p') app.setTriggerValue('pressed', 'present');
-  else if (presents && KEYS[event.key] && !event.target.closest?.('[role=radiogroup]')) {
-    stepped.keys.push(KEYS[event.key]);
-    if (stepped.keys.length > MOST_STEPS) stepped.first += stepped.keys.splice(0, 1).length;
-    app.setStateValue('stepped', { ...stepped, keys: [...stepped.keys] });
-  }
+  else if (key === 'p') tell('present');
+  else if (presents && KEYS[key] && !(key.length > 1 && event.target.closest?.('[role=radiogroup]'))) tell(KEYS[key]);
+}
+
+function tell(key) {
+  heard.keys.push(key);
+  if (heard.keys.length > MOST_KEYS) heard.first += heard.keys.splice(0, 1).length;
+  app.setStateValue('heard', { ...heard, keys: [...heard.keys] });
 }
 
 function coverWith(id, ...content) {

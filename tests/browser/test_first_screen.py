@@ -105,6 +105,13 @@ def test_a_page_opens_whole_on_a_phone(page: Any, server: LiveServer) -> None:
     assert faults(page, ".st-key-stage", "lab") == []
 
 
+@pytest.mark.parametrize("name", ["", "data", "cdf"])
+def test_a_phone_has_the_answer_in_its_first_window(page: Any, server: LiveServer, name: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    opened(page, server, name, ".st-key-stage .main-svg")
+    page.wait_for_function("document.querySelector('.st-key-answer').getBoundingClientRect().bottom <= 844")
+
+
 def test_an_empty_page_is_whole(page: Any, server: LiveServer) -> None:
     for name in EMPTY_AT_FIRST:
         opened(page, server, name, '[data-testid="stAlert"]')

@@ -48,7 +48,7 @@ def upload(page: Any, path: Path, columns: list[str], meanwhile: Callable[[], No
     settle(page)
     page.locator('[data-testid="stFileUploaderDropzoneInput"]').set_input_files(str(path))
     page.get_by_role("button", name="Count", exact=True).wait_for()
-    box = page.locator('[data-testid="stMultiSelect"] input')
+    box = page.get_by_role("combobox", name="Columns of the hierarchy")
     box.scroll_into_view_if_needed()  # scrolling closes an open list
     settle(page)
     for column in columns:

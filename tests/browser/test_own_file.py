@@ -97,3 +97,19 @@ def test_every_view_takes_a_ragged_file_or_says_why_not(
             seen += 1
     assert {place: what for place, what in below.items() if what} == {}
     assert seen == sum(len(one.views) for one in pages) > 10
+
+
+def test_what_was_counted_is_in_the_window_though_the_button_was_far_down(
+    page: Any, server: LiveServer, tmp_path: Path
+) -> None:
+    path, top = tmp_path / "places.csv", "document.querySelector('[data-testid=stMain]').scrollTop"
+    messy(path)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, f"{server.url}/data")
+
+    def meanwhile() -> None:
+        page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo({top: 5000})")
+        assert page.evaluate(top) > 50
+
+    upload(page, path, ["region", "city", "district"], meanwhile)
+    assert page.evaluate(top) == 0 and page.evaluate(UNSEEN) == []

@@ -6,11 +6,18 @@ from itertools import chain
 from typing import Final
 
 from treedp_core.registry import Table
-from treedp_core.views import consistency, lab, multiplicative, protects, ranges
+from treedp_core.views import branching, consistency, lab, multiplicative, protects, ranges
 from treedp_core.views.entries import Entry
 
 VIEWS: Final = Table[Entry](
-    *chain(lab.ENTRIES, consistency.ENTRIES, multiplicative.ENTRIES, protects.ENTRIES, ranges.ENTRIES)
+    *chain(
+        lab.ENTRIES,
+        consistency.ENTRIES,
+        multiplicative.ENTRIES,
+        protects.ENTRIES,
+        ranges.ENTRIES,
+        branching.ENTRIES,
+    )
 )
 """Every view of every page, and the sections under *More*."""
 

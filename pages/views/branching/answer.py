@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import streamlit as st
 
 from pages.ui.result import KEPT, NO_DATA, Result, at_once, in_background, show_state
 from pages.ui.setting import in_a_row
-from pages.ui.settings import EPSILON, KNOWN_LEVELS, RELATION
-from pages.ui.shared import protected, slack
+from pages.ui.settings import EPSILON
+from pages.ui.shared import slack
 from pages.ui.store import dataset, remember
 from pages.ui.text import lit, small_print
+from pages.ui.view import inputs_now
 from pages.views.branching import settings as s
 from treedp_core.notebook.code import Ran, call, given
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching import RankedShape
 from treedp_core.studies.branching.question import (
     NOISES,
@@ -27,8 +27,8 @@ from treedp_core.studies.branching.question import (
     ranked,
     spent,
 )
-from treedp_core.studies.cdf.error import Criterion
-from treedp_core.tree.workloads import Workload
+from treedp_core.views.branching import BranchingInputs
+from treedp_core.views.branching.view import bins_of
 from treedp_core.words import whole
 
 
@@ -69,36 +69,29 @@ def question() -> tuple[Question, Callable[[], object]]:
     with in_a_row():
         for one in (s.BINS, s.WORKLOAD, s.POST):
             one.draw()
-    text = s.BINS.value.strip() or str(bins_of_data())
-    bins = at_once("bra_bins", text, lambda: bins_from_text(text), about=f"K = {lit(text, 40)}", of=NO_DATA)
-    unit = ProtectedUnit(NeighbouringRelation(RELATION.value), protected(), KNOWN_LEVELS.value)
-    criterion = Criterion(s.NOISE.value, Workload(s.WORKLOAD.value), s.POST.value == "least_squares", unit)
-    n_bins = bins.value or bins_from_text(s.BINS.default)
+    inputs = inputs_now(BranchingInputs).apart(dataset())
+    about = f"K = {lit(inputs.bins, 40)}"
+    asked = at_once("bra_question", inputs, inputs.question, about=about, of=NO_DATA)
+    n_bins = asked.value.n_bins if asked.value is not None else bins_from_text(s.BINS.default)
 
     def say() -> None:
-        show_state(bins, "Reading the number of bins")
-        if bins.error is not None and not s.BINS.value.strip():
+        show_state(asked, "Reading the number of bins")
+        if asked.error is not None and not s.BINS.value.strip():
             small_print(f"{lit(dataset().name, 40)} has no 2 leaves to be bins; {s.BINS.default} are shown meanwhile.")
 
-    return Question(n_bins, criterion, s.PADDED.value, s.BUDGET.value == "optimal"), say
+    return replace(inputs, bins=str(n_bins)).question(), say
 
 
 def more_of_the_question() -> None:
     """Show what else is asked."""
     with in_a_row():
-        bins = bins_of_data()
+        bins = bins_of(dataset())
         st.button(
             f"{whole(bins)}: the leaves of the data", key="bra_of_data", on_click=s.BINS.set, args=("",),
             disabled=bins < 2, help="As many bins as the data set in use has leaves.",
         )  # fmt: skip
         for one in (s.NOISE, s.BUDGET, s.PADDED):
             one.draw()
-
-
-def bins_of_data() -> int:
-    """Return how many leaves the data set in use has, but for the one of records without a place."""
-    data = dataset()
-    return data.tree.n_leaves - (data.other_leaf is not None)
 
 
 def answer(asked: Question) -> Answer:

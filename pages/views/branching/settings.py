@@ -6,41 +6,38 @@ from typing import Any, Final
 
 from pages.ui.glossary import text
 from pages.ui.presets import Preset
-from pages.ui.setting import Setting, choice, flag, words
-from treedp_core.studies.branching.question import BUDGETS, NOISES, POSTS, WORKLOADS, bins_from_text
+from pages.ui.setting import Setting, control
+from treedp_core.views.branching import BranchingInputs
+from treedp_core.views.inputs import parameter
 
-BINS: Final = words(
-    "bra_bins", "1024", lambda text: bins_from_text(text) if text.strip() else None, own="", label="Bins K", width=150,
+BINS: Final = control(
+    parameter(BranchingInputs, "bins"), own="", label="Bins K", width=150,
     placeholder="as in the data",
     help=f"{text('bins')} Digits or a power: 997, 1 000 000, 2^20. From 2 to 10^15. Empty: the leaves of the data set "
     "in use.",
 )  # fmt: skip
-NOISE: Final = choice(
-    "bra_noise", "laplace", NOISES, label="Noise",
+NOISE: Final = control(
+    parameter(BranchingInputs, "noise"), label="Noise",
     help="Laplace adds up in ε, Gaussian in ρ (zCDP), which favours levels.",
 )  # fmt: skip
-WORKLOAD: Final = choice(
-    "bra_workload",
-    "cdf",
-    WORKLOADS,
+WORKLOAD: Final = control(
+    parameter(BranchingInputs, "workload"),
     label="Queries",
     look="select",
     width=140,
     help="The mean over all cumulative counts, all ranges, or all nodes.",
 )
-POST: Final = choice(
-    "bra_post", "none", POSTS, label="Post-processing", look="select", width=170,
+POST: Final = control(
+    parameter(BranchingInputs, "postprocess"), label="Post-processing", look="select", width=170,
     help="Least squares with the known total costs no budget.",
 )  # fmt: skip
-BUDGET: Final = choice(
-    "bra_budgets",
-    "uniform",
-    BUDGETS,
+BUDGET: Final = control(
+    parameter(BranchingInputs, "budgets"),
     label="Budget split",
     help="Uniform: the same for all levels, or the best for each tree.",
 )
-PADDED: Final = flag(
-    "bra_padded", True, label="Padding",
+PADDED: Final = control(
+    parameter(BranchingInputs, "padded"), label="Padding",
     help=f"{text('padding')} Without it branching factors multiply to K exactly.",
 )  # fmt: skip
 

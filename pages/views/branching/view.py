@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from pages.ui.shared import slack
 from pages.ui.store import dataset, remember
 from pages.ui.strip import strip
 from pages.ui.text import lit, small_print
+from pages.ui.view import inputs_now, see
 from pages.views.branching import settings as s
 from pages.views.branching.answer import Answer, answer, more_of_the_question, question
 from pages.views.branching.matrices import matrices
@@ -28,10 +30,12 @@ from treedp_core.privacy import Currency
 from treedp_core.studies.branching import BestBranching, advice, best_branching
 from treedp_core.studies.branching.curve import beside_curve, curve, whole_curve
 from treedp_core.studies.branching.question import NOISES, POSTS, WORKLOADS, binary_rmse, recommended, rmse
-from treedp_core.studies.branching.tables import height_table, ranking_table, statement_table
+from treedp_core.studies.branching.tables import height_table, ranking_table
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.tree.text import product_text
 from treedp_core.tree.workloads import Workload
+from treedp_core.views import VIEWS
+from treedp_core.views.branching import BranchingInputs
 from treedp_core.words import percent, plural, privacy_text, setting_text, short, whole
 
 SOURCE: Final = "Lemma IV.3 of Rameshwar et al. for Laplace noise and CDFs without least squares; the rest by our own"
@@ -215,12 +219,5 @@ def _cell(noise: str, workload: str, post: str) -> None:
 def _checks(found: Answer) -> None:
     """Show what the paper states about K, checked by exact search."""
     st.header("What the paper states, checked for this K", anchor=False)
-    n_bins = found.asked.n_bins
-    frame.table(
-        remember(("statements", n_bins), lambda: call(statement_table, n_bins)),
-        key="bra_checks",
-        alt="Statements of the paper and whether they hold for this K",
-        caption="Rameshwar et al., Sec. V: equal budgets, no padding, Laplace noise, one record replaced; "
-        "g = height² × Σ (nᵢ − 1), and N² E₂ = 4 K g / ε². Each is compared with the least g over all factorisations "
-        "(exact search). Statements that say nothing of this K are left out.",
-    )
+    inputs = replace(inputs_now(BranchingInputs), bins=str(found.asked.n_bins))
+    frame.found(see(VIEWS["branching.checks"], inputs))

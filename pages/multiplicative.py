@@ -4,7 +4,6 @@ from pages.ui.page import Page, View
 from pages.ui.unused import NO_THRESHOLD
 from pages.views.multiplicative import run
 from pages.views.multiplicative.settings import PRESETS, SETTINGS, VIEW
-from pages.views.multiplicative.sides import sides
 from pages.views.multiplicative.worst_case import IGNORES, growth, meaning
 
 PAGE = Page(
@@ -28,7 +27,6 @@ PAGE = Page(
         View("meaning", meaning, ignores=IGNORES, question="From which count on is the promise kept?"),
     ),
     switch=VIEW,
-    releases=sides,
 )
 
 if __name__ == "__main__":

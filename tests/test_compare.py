@@ -238,7 +238,11 @@ def test_runs_of_thresholds_are_compared_on_the_same_noise() -> None:
     assert most_trials([("B", sides[0], sides[1])]) == 100
 
 
-FIRST: Final = {"lab": {"view": "epsilon", "part": "lab_figure"}, "consistency": {"part": "con_figure"}}
+FIRST: Final = {
+    "lab": {"view": "epsilon", "part": "lab_figure"},
+    "consistency": {"part": "con_figure"},
+    "multiplicative": {"view": "run", "part": "mul_tree"},
+}
 """The first view of a page, and its figure."""
 
 

@@ -25,8 +25,6 @@ from pages.views.multiplicative.settings import VIEWS
 from test_pages_help import unexplained, without_help
 from treedp_core.checks import InputError
 from treedp_core.studies.multiplicative import ranking
-from treedp_core.studies.multiplicative.run import PLANS
-from treedp_core.studies.multiplicative.trees import SOURCES
 from treedp_core.tree import Tree
 
 SET = {"delta": "1e-08", "alpha": "0.5"}
@@ -125,27 +123,11 @@ def test_a_run_shown_to_its_end_stays_at_the_end() -> None:
         assert not app.exception
 
 
-def test_a_round_without_an_answer_says_that_no_node_got_a_value() -> None:
-    """As where a record lies on each of many leaves: it said that 0 nodes got one."""
-    told = {"mul_source": "deep", "mul_deep_levels": "1000", "mul_deep_records": "1", "delta": "1e-06"}
-    app = open_page("multiplicative", mul_step="10000", **told)
-    assert "no node got a value" in words(app) and "none answered yes, so no node got a value." in words(app)
-    assert "0 nodes got" not in words(app) and "0 of 0 nodes" not in words(app)
-
-
 def test_draw_again_changes_the_run() -> None:
     app = open_page("multiplicative", mul_view="run", **SET)
     before = figure(app, "mul_against")["data"][-2]["y"]
     press(app, "mul_draw")
     assert figure(app, "mul_against")["data"][-2]["y"] != before
-
-
-@pytest.mark.parametrize("plan", list(PLANS))
-@pytest.mark.parametrize("source", list(SOURCES))
-def test_every_plan_runs_on_every_tree(plan: str, source: str) -> None:
-    app = open_page("multiplicative", mul_view="run", mul_plan=plan, mul_source=source, nbr="add_or_remove_one", **SET)
-    assert not app.exception
-    assert not app.main.error
 
 
 def test_names_of_a_user_are_shown_as_they_are() -> None:
@@ -155,10 +137,10 @@ def test_names_of_a_user_are_shown_as_they_are() -> None:
 
 
 def test_a_large_tree_is_run_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.views.multiplicative.run.LARGE", 5)
-    app = open_page("multiplicative", mul_view="run", **SET)
+    monkeypatch.setattr("treedp_core.views.multiplicative.run.LARGE", 5)
+    app = open_page("multiplicative", mul_view="run", mul_source="current", **SET)
     assert any("Running on a large tree" in bar.proto.text for bar in app.get("progress"))
-    assert figure(app, "mul_bare")["data"][0]["name"] == "no value yet"
+    assert figure(app, "mul_tree")["data"][0]["name"] == "no value yet"
     press(app, "multiplicative_run_cancel")
     assert "Running on a large tree, round by round: cancelled." in words(app)
     monkeypatch.setattr(jobs, "pool", Inline)
@@ -190,12 +172,6 @@ def test_without_delta_one_that_fits_is_taken_and_one_click_sets_it() -> None:
     press(app, "mul_set_delta")
     assert codes(app) == [] and app.session_state["delta"] == 1e-8  # 33 million records
     assert figure(app, "mul_tree")["data"] == before
-
-
-def test_nothing_run_yet_shows_the_bare_tree() -> None:
-    app = open_page("multiplicative", mul_view="run", alpha="0")
-    assert codes(app) == ["ALPHA_RANGE"]
-    assert figure(app, "mul_bare")["data"][0]["name"] == "no value yet"
 
 
 @pytest.mark.parametrize("view", ["growth", "meaning"])
@@ -237,12 +213,12 @@ def test_data_below_the_first_threshold_are_answered(counts: list[int]) -> None:
 
 def test_a_refused_run_leaves_the_last_one() -> None:
     app = open_page("multiplicative", mul_view="run", **SET)
-    before = figure(app, "mul_against")["data"][-1]["y"]
+    before = figure(app, "mul_tree")["data"]
     app.session_state["alpha"] = 0.0
     app.run()
     assert codes(app) == ["ALPHA_RANGE"]
-    assert "Shown meanwhile: Tuned plan, α = 0.5" in words(app)
-    assert figure(app, "mul_against")["data"][-1]["y"] == before
+    assert "Shown meanwhile: small tree · 5 levels · 15\u202f600 records · α = 0.5" in words(app)
+    assert figure(app, "mul_tree")["data"] == before
 
 
 # --- frame -----------------------------------------------------------------------------------------------------------

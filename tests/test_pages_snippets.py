@@ -92,7 +92,6 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
        {"mul_tree", "mul_against", "mul_summary"})
       for more in ({"mul_source": "small", "mul_clamp": "1"}, {"mul_source": "deep", "mul_plan": "paper"},
                    {"mul_source": "current", "mul_plan": "provable", "nbr": "add_or_remove_one"})),
-    ("multiplicative", {"mul_view": "run", "mul_source": "small", "alpha": "0"}, (), {"mul_bare"}),
     ("multiplicative", {"mul_view": "growth", "mul_levels": "500"}, (), {"mul_growth", "mul_ranking", "mul_crossings"}),
     ("multiplicative", {"mul_view": "growth", "mul_all": "1"}, (),
      {"mul_growth", "mul_ranking", "mul_bounds", "mul_crossings"}),

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
-from oracles_pages import RAGGED
+from oracles_pages import RAGGED, dataset
 from treedp_core.checks import InputError
 from treedp_core.studies.multiplicative.curves import CURVES
+from treedp_core.studies.multiplicative.run import PLANS
+from treedp_core.studies.multiplicative.trees import SOURCES
+from treedp_core.tree import Tree
 from treedp_core.views import VIEWS, Finding, Tables, multiplicative
-from treedp_core.views.multiplicative import WorstCaseInputs
+from treedp_core.views.multiplicative import RunInputs, WorstCaseInputs, words
 
 
 def worst(name: str, **inputs: Any) -> Finding:
@@ -99,3 +102,48 @@ def test_inputs_apart_from_their_table_find_what_they_found_of_it() -> None:
         of_table, of_none = entry.found(inputs, Tables(RAGGED)), entry.found(alone, Tables())
         assert of_table.answer == of_none.answer and repr(of_table.table) == repr(of_none.table)
         assert of_table.provenance == of_none.provenance and not entry.is_of_table(inputs)
+
+
+OWN = dataset(Tree.from_branching_factors((3, 3)), [900] * 9, name="own.csv")
+
+
+@pytest.mark.parametrize("plan", list(PLANS))
+@pytest.mark.parametrize("source", list(SOURCES))
+def test_every_plan_runs_on_every_tree(plan: str, source: str) -> None:
+    inputs = RunInputs(source=source, plan=plan, relation="add_or_remove_one", delta=1e-8)
+    found = multiplicative.step_by_step(inputs, Tables(OWN))
+    assert not found.is_empty and found.is_simulated and "NOT PRIVATE" in found.badges
+
+
+def test_a_round_without_an_answer_says_that_no_node_got_a_value() -> None:
+    """As where a record lies on each of many leaves: it said that 0 nodes got one."""
+    inputs = RunInputs(source="deep", deep_levels=1000, deep_records=1, delta=1e-6, step=10_000)
+    found = multiplicative.step_by_step(inputs, Tables())
+    assert "no node got a value" in found.answer and "none answered yes, so no node got a value." in found.alt
+    assert "0 nodes got" not in found.answer + found.alt and "0 of 0 nodes" not in found.alt
+
+
+def test_a_run_on_a_made_up_tree_is_of_no_table_and_one_on_the_table_is() -> None:
+    """δ may depend on how many records the table in use has: the inputs say so once they are apart from it."""
+    entry, million = VIEWS["multiplicative.run"], dataset(Tree.from_branching_factors((3,)), [10**6] * 3)
+    alone = RunInputs().apart(million)
+    assert alone is not None and alone.delta == RunInputs().usable_delta(3 * 10**6) < RunInputs().usable_delta(15_600)
+    of_table, of_none = entry.found(RunInputs(), Tables(million)), entry.found(alone, Tables())
+    assert repr(of_table.table) == repr(of_none.table) and of_table.provenance == of_none.provenance
+    assert not entry.is_of_table(alone) and entry.is_of_table(RunInputs(source="current"))
+    current = entry.found(RunInputs(source="current", delta=1e-8), Tables(OWN))
+    assert "own.csv" in current.provenance.line()
+
+
+def test_a_run_of_other_inputs_is_shown_as_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While that of a large tree is on its way; before any run the tree is bare, and has no numbers."""
+    inputs, tables = RunInputs(source="current", delta=1e-8), Tables(OWN)
+    last = multiplicative.simulate(inputs, OWN)
+    moved = RunInputs(source="current", delta=1e-8, epsilon=2.0)
+    found = multiplicative.step_by_step(moved, tables, slow=last)
+    assert found.notes == ("Shown meanwhile: Tuned plan, α = 0.5, ε = 1.",) and found.provenance.epsilon == 1.0
+    assert multiplicative.step_by_step(inputs, tables, slow=last).notes == ()
+    monkeypatch.setattr("treedp_core.views.multiplicative.run.LARGE", 5)
+    bare = multiplicative.step_by_step(moved, tables)
+    assert bare.is_empty and lines(bare).keys() == {"no value yet"}
+    assert words.who_wins(last)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 
-from treedp_core.privacy.origin import of_truth
 from treedp_core.studies.multiplicative.run import Run
 from treedp_core.studies.multiplicative.trees import Source
 from treedp_core.tree import FloatArray, IntArray
@@ -72,11 +70,6 @@ def bare(source: Source) -> Blocks:
     left, width, edge = source.columns
     parts = Parts(edge, paths.top[edge], paths.bottom[edge], np.zeros(edge.size, dtype=np.int64))
     return _of_parts(paths, left, width, parts, np.full(1, np.nan))
-
-
-def bare_table(shown: Blocks) -> dict[str, Any]:
-    """Return the level and the true count of every block of a tree."""
-    return {"level": shown.top, of_truth("true count"): shown.count}
 
 
 def _of_story(made: Run, step: int) -> Blocks:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.records.arrays import indices_of, is_text
 from treedp_core.records.count.hierarchy import count_hierarchy
@@ -107,6 +108,8 @@ def suspected_in(held: HeldColumns, columns: Sequence[str] = (), weight: str | N
 def labels_of(held: HeldColumns, column: str) -> list[str]:
     r"""Return the labels of a column in reading order; none of numbers, of over 10,000, or not kept.
 
+    A label that is too long to be counted is none.
+
     >>> from treedp_core.records.read.holding import hold
     >>> labels_of(hold(b"state,pay\nOhio,3\nAll states,4\nOhio,5\n"), "state")
     ['All states', 'Ohio']
@@ -117,7 +120,7 @@ def labels_of(held: HeldColumns, column: str) -> list[str]:
     if not pa.types.is_dictionary(kind) or not is_text(kind.value_type) or held.distinct[column] > _FEW:
         return []
     entries = held.table.column(column).combine_chunks().dictionary.to_pylist()
-    return in_reading_order({text for one in entries if (text := normalise(one))})
+    return in_reading_order({text for one in entries if 0 < len(text := normalise(one)) <= checks.MAX_LABEL})
 
 
 def _has_codes(held: HeldColumns, name: str) -> bool:

@@ -122,12 +122,20 @@ def in_reading_order(labels: Iterable[str]) -> list[str]:
 
     >>> in_reading_order(["10", "9", "(blank)"]), in_reading_order(["b", "10", "9"])
     (['9', '10', '(blank)'], ['10', '9', 'b'])
+    >>> [len(label) for label in in_reading_order(["7" * 5000, "007", "7"])]
+    [3, 1, 5000]
     """
     plain = [label for label in labels if label != BLANK]
     blank = [label for label in labels if label == BLANK]
     if all(label.isascii() and label.isdecimal() for label in plain):
-        return sorted(plain, key=lambda label: (int(label), label)) + blank
+        return sorted(plain, key=_by_value) + blank
     return sorted(plain) + blank
+
+
+def _by_value(label: str) -> tuple[int, str, str]:
+    """What sorts whole numbers by value, however many digits they have: Python makes no number of very many."""
+    digits = label.lstrip("0")
+    return len(digits), digits, label
 
 
 def _first_clash(labels: Sequence[str], rule: Callable[[str], str]) -> tuple[str, str] | None:

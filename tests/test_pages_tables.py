@@ -12,8 +12,6 @@ import pytest
 
 from browsing import ROOT
 from oracles_pages import codes, dataset, open_page, pick, press, words
-from pages.views.cdf import settings as cdf
-from pages.views.topdown import settings as topdown
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.tree import Tree
@@ -64,10 +62,6 @@ def test_a_new_allocation_splits_the_budget_of_cumulative_counts_and_of_top_down
     told = [visit["words"] for visit in visits if "doubling" in visit["link"].values() and visit["page"] != "lab"]
     assert sum("doubling budgets" in text for text in told) == 1
     assert sum("doubling shares" in text for text in told) == 1
-
-
-def test_links_from_before_there_was_one_word_for_uniform_are_read() -> None:
-    assert cdf.ALLOCATION.read("equal") == topdown.ALLOCATION.read("equal") == "uniform"
 
 
 def test_new_entries_are_marked_as_they_must_be(visits: list[dict[str, Any]]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import parse_qs, quote
 
 import pytest
 from playwright.sync_api import expect
@@ -151,23 +150,6 @@ def test_arrows_step_through_the_slides_of_a_teacher(page: Any, server: LiveServ
         settle(page)
         assert f"/{name}?" in page.url and f"slide={number}" in page.url, "the browser's buttons turn slides, too"
         assert page.locator(".st-key-slide_number").inner_text() == f"{number} of 2"
-
-
-def test_every_quick_press_of_the_right_arrow_is_a_slide_and_the_address_is_that_of_the_last(
-    page: Any, server: LiveServer
-) -> None:
-    names = ("lab", "consistency", "methods", "lab?eps=2", "protects", "lab?eps=3", "consistency?eps=4")
-    chosen = "&".join(f"slides={quote(name)}" for name in names)
-    drawn(page, server, f"lab?{chosen}&slide=1&present=1", "lab_figure")
-    for _ in range(6):
-        page.keyboard.press("ArrowRight")
-    page.locator(".st-key-slide_number", has_text="7 of 7").wait_for()
-    settle(page)
-    assert page.locator(".st-key-slide_number").inner_text() == "7 of 7"
-    path, _, query = page.url.rpartition("/")[2].partition("?")
-    assert path == names[-1].partition("?")[0]
-    assert parse_qs(query)["slide"] == ["7"]
-    assert parse_qs(query).get("eps", ["1"]) == [names[-1].partition("eps=")[2] or "1"]
 
 
 def test_a_link_is_drawn_as_a_code_in_share_and_large_on_q(page: Any, server: LiveServer) -> None:

@@ -138,19 +138,21 @@ def found(
     What a section found stands below the first screen, under its answer. Where there is no figure, its table is shown:
     see `table`, which takes its `look`.
     """
-    finding, answer, clicked = seen.finding, seen.finding.answer, None
+    finding, shown, answer, clicked = seen.finding, pins.of_seen(seen), seen.finding.answer, None
     if answer and seen.entry.section:
         prose(answer)
         answer = ""
-    words: dict[str, Any] = {"key": seen.entry.part, "alt": finding.alt, "caption": finding.caption, "answer": answer}
+    words: dict[str, Any] = {
+        "key": shown.key, "alt": shown.alt, "caption": shown.caption, "answer": answer, "simulated": shown.simulated,
+        "shown": shown,
+    }  # fmt: skip
     if finding.figure is not None:
         clicked = figure(
-            finding.figure, **words, ran=seen.ran, select=select, brush=brush, how=finding.how, label=finding.label,
-            simulated=finding.is_simulated, has_code=has_code, shown=pins.of_seen(seen),
+            finding.figure, **words, ran=shown.ran, select=select, brush=brush, how=finding.how, label=finding.label,
+            has_code=has_code,
         )  # fmt: skip
-    elif seen.ran is not None:
-        shown = pins.of_seen(seen)
-        table(seen.ran, **words | {"caption": shown.caption}, simulated=finding.is_simulated, shown=shown, **look)
+    elif shown.ran is not None:
+        table(shown.ran, **words, **look)
     elif answer:
         say(answer)
     for note in finding.notes:

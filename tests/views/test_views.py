@@ -164,3 +164,12 @@ def test_the_delta_of_a_mechanism_that_needs_one_fits_the_table() -> None:
     private = ReleaseInputs(relation="add_or_remove_one")
     assert private.delta_for(["gaussian"], 10**7) == private.delta_for(["gaussian"], 10) == pytest.approx(1e-13)
     assert ReleaseInputs(delta=1e-3).delta_for(["gaussian"], 10**7) == 1e-3
+
+
+def test_a_copy_of_a_marked_finding_is_marked_once() -> None:
+    """Seen failing: a plug-in's badge, which is put on a copy, had the mark across the figure drawn twice."""
+    shares = ", ".join(["0.25"] * (RAGGED.tree.n_levels - 1))
+    inputs = lab.LabInputs(allocation="custom", shares=f"0 {shares}", tuned_on="true_counts")
+    copied = replace(replace(lab.error_by_level(inputs, Tables(RAGGED)), badges=()), badges=("formula",))
+    assert copied.figure is not None
+    assert [one["text"] for one in copied.figure.layout["annotations"]].count("NOT PRIVATE") == 1

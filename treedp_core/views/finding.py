@@ -185,7 +185,8 @@ class Finding:
     def __post_init__(self) -> None:
         if self.figure is not None and self.label.startswith(NOT_PRIVATE):
             marked = watermark(Draft(self.figure.data, self.figure.layout), NOT_PRIVATE)
-            object.__setattr__(self, "figure", marked)
+            if marked.layout["annotations"][-1] not in self.figure.layout.get("annotations", ()):  # once, in a copy too
+                object.__setattr__(self, "figure", marked)
 
     @cached_property
     def table(self) -> Columns:

@@ -20,7 +20,7 @@ from treedp_core.notebook import Cell
 from treedp_core.notebook.code import Ran, call
 from treedp_core.records import Dataset
 from treedp_core.views import Entry, Tables, entry_of
-from treedp_core.views.entries import Work, of_no_table
+from treedp_core.views.entries import Work
 from treedp_core.views.inputs import Inputs, parameters_of
 
 SLOT: Final = "again_work"
@@ -52,8 +52,8 @@ def tables_of(cell: Cell) -> Ran[Tables]:
         ``DATA_MISSING`` where they are not here; `store.Pending` while made-up data are on their way.
     """
     view = entry(cell)
-    if view is not None and not view.is_of_table(view.inputs.of_texts(cell.settings)):
-        return of_no_table()
+    if view is not None and not view.is_of_table(inputs := view.inputs.of_texts(cell.settings)):
+        return view.elsewhere(inputs, store.used_sample)
     return call(Tables, store.call_of(_data(cell))).named("tables")
 
 

@@ -11,7 +11,7 @@ from pages.ui import tuned
 from pages.ui.page import Told
 from pages.ui.result import Result, at_once, in_background, ready, refused, show_state
 from pages.ui.settings import REG
-from pages.ui.store import dataset, remember, used
+from pages.ui.store import dataset, remember, used, used_sample
 from pages.ui.text import lit
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import Part, Ran, call
@@ -103,13 +103,13 @@ def inputs_now(kind: type[AnyInputs]) -> AnyInputs:
 
 def see(entry: Entry, inputs: AnyInputs, tables: Ran[Tables] | None = None) -> Seen[AnyInputs]:
     """Return what a view finds in the table in use, or in others."""
-    inputs, tables = entry.apart_from(inputs, tables or tables_now())
+    inputs, tables = entry.apart_from(inputs, tables or tables_now(), used_sample)
     mine, slow, work, awaits = tables.value, None, None, None
     of = mine.fingerprints
     try:
         if entry.slow is not None:
             asked = entry.slow(inputs, mine)
-            slot = entry.name.replace(".", "_")
+            slot = asked.slot or entry.name.replace(".", "_")
             if asked.is_quick:
                 slow = at_once(slot, asked.question, partial(asked.on(mine), Watch()), of=of)
                 if slow.error is not None:
@@ -117,7 +117,7 @@ def see(entry: Entry, inputs: AnyInputs, tables: Ran[Tables] | None = None) -> S
             else:
                 slow = in_background(
                     slot, asked.question, asked.steps, asked.on(mine), start=entry.start, of=of,
-                    of_data=mine.data is not no_table(),
+                    of_data=mine.data is not no_table(), room=asked.room,
                 )  # fmt: skip
             awaits = (slot, asked.question, of) if slow.is_pending else None
             work = None if slow.value is None else replace(asked, question=slow.made_for)

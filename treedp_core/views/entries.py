@@ -36,6 +36,10 @@ class Work:
         What code calls its value.
     is_quick : bool
         Whether it is done at once all the same, as it takes no time for these inputs and tables.
+    slot : str
+        What it is kept under where several views show the same value; by default each keeps its own.
+    room : int
+        How many values are kept; by default more of a small tree.
     """
 
     function: Callable[..., Any]
@@ -44,6 +48,8 @@ class Work:
     steps: Callable[[], int]
     name: str = "simulation"
     is_quick: bool = False
+    slot: str = ""
+    room: int = 0
 
     def on(self, tables: Tables) -> partial[Any]:
         """Return the work on some tables: a function of a watch."""
@@ -92,9 +98,12 @@ class Entry:
         Whether what takes long waits for its button: then the view stands without it, too.
     releases : function, optional
         Inputs and tables -> what was released, to be drawn in pairs on the same noise.
+    sample : function, optional
+        Inputs -> the name of the sample that it is of, whatever table is in use; nothing where it is of none.
     apart : function, optional
-        Inputs and the table in use -> the inputs that say by themselves what the view would take of it, such as δ: then
-        it is of no table (`Tables()`). None where it is of one. It refuses nothing.
+        Inputs, the table in use and, if there is one, the sample -> the inputs that say by themselves what the view
+        would take of the table in use, such as δ: then it is of the sample, else of no table (`Tables()`). None where
+        it is of the table in use. It refuses nothing.
     """
 
     page: str
@@ -108,17 +117,29 @@ class Entry:
     slow: Callable[[Any, Tables], Work] | None = None
     start: Literal["button", "auto"] = "button"
     releases: Callable[[Any, Tables], list[AnySide]] | None = None
-    apart: Callable[[Any, Dataset], Inputs | None] | None = None
+    sample: Callable[[Any], str] | None = None
+    apart: Callable[..., Inputs | None] | None = None
 
     @property
     def name(self) -> str:
         """What the table knows it by."""
         return ".".join(filter(None, (self.page, self.view, self.section)))
 
-    def apart_from(self, inputs: AnyInputs, tables: Ran[Tables]) -> tuple[AnyInputs, Ran[Tables]]:
-        """Return the inputs and tables that the view is called with: without a table where it is of none."""
-        alone: Any = None if self.apart is None else self.apart(inputs, tables.value.data)
-        return (inputs, tables) if alone is None else (alone, of_no_table())
+    def apart_from(
+        self, inputs: AnyInputs, tables: Ran[Tables], sample: Callable[[str], Ran[Dataset]]
+    ) -> tuple[AnyInputs, Ran[Tables]]:
+        """Return the inputs and tables that the view is called with: others where it is not of the table in use."""
+        if self.apart is None:
+            return inputs, tables
+        own = self.elsewhere(inputs, sample)
+        data = (own.value.data,) if own.args else ()
+        alone: Any = self.apart(inputs, tables.value.data, *data)
+        return (inputs, tables) if alone is None else (alone, own)
+
+    def elsewhere(self, inputs: Inputs, sample: Callable[[str], Ran[Dataset]]) -> Ran[Tables]:
+        """Return the tables that it is of where it is not of the table in use."""
+        name = "" if self.sample is None else self.sample(inputs)
+        return call(Tables, sample(name)).named("tables") if name else of_no_table()
 
     def is_of_table(self, inputs: Inputs) -> bool:
         """Whether the view is of a table with such inputs."""

@@ -75,8 +75,8 @@ class Provenance:
 
     Parameters
     ----------
-    about : tuple of str
-        What the numbers are about; text that is not our own is `UserText`.
+    about : tuple of str or of tuple of str
+        What the numbers are about; text that is not our own is `UserText`. A tuple is a path.
     relation : NeighbouringRelation, optional
         Who is protected; `is_fixed` where it is not for the inputs to say.
     epsilon, rho, delta : float
@@ -90,7 +90,7 @@ class Provenance:
     '997 bins · replace one · ε = 0.1 · seed 7'
     """
 
-    about: tuple[str, ...] = ()
+    about: tuple[str | tuple[str, ...], ...] = ()
     relation: NeighbouringRelation | None = None
     is_fixed: bool = False
     epsilon: float = 0.0
@@ -101,7 +101,8 @@ class Provenance:
 
     def line(self, escape: Callable[[str], str] = str) -> str:
         """Return one line that names what was used, and nothing else; `escape` makes text of others safe to show."""
-        about = [escape(one) if isinstance(one, UserText) else one for one in self.about]
+        paths = [(one,) if isinstance(one, str) else one for one in self.about]
+        about = [" › ".join(escape(one) if isinstance(one, UserText) else one for one in path) for path in paths]
         who = "" if self.relation is None else self.relation.label.lower()
         who += ", whatever the sidebar says" if self.is_fixed else ""
         spent = [

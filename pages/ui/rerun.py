@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import book, kept, pins, result, store
+from pages.ui import book, kept, listed, pins, result, store
 from pages.ui.pins import Awaited
 from pages.ui.result import in_background
 from pages.ui.setting import Setting
@@ -17,7 +17,7 @@ from pages.ui.view import Seen
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell
-from treedp_core.notebook.code import Ran, call
+from treedp_core.notebook.code import Ran
 from treedp_core.records import Dataset
 from treedp_core.views import Entry, Tables, entry_of
 from treedp_core.views.entries import Work
@@ -52,9 +52,10 @@ def tables_of(cell: Cell) -> Ran[Tables]:
         ``DATA_MISSING`` where they are not here; `store.Pending` while made-up data are on their way.
     """
     view = entry(cell)
-    if view is not None and not view.is_of_table(inputs := view.inputs.of_texts(cell.settings)):
+    inputs = None if view is None else view.inputs.of_texts(cell.settings)
+    if view is not None and inputs is not None and not view.is_of_table(inputs):
         return view.elsewhere(inputs, store.used_sample)
-    return call(Tables, store.call_of(_data(cell))).named("tables")
+    return listed.tables(store.call_of(_data(cell)), inputs)
 
 
 def tables_here(cell: Cell) -> Ran[Tables] | None:
@@ -72,7 +73,9 @@ def _data(cell: Cell) -> Dataset:
         if found is None:
             raise InputError("DATA_MISSING", "Its data are not here.")
         return found
-    named = cell.settings
+    named, view = cell.settings, entry(cell)
+    if view is not None and view.sample is not None and (name := view.sample(view.inputs.of_texts(named))):
+        return store.sample(name)
     of = {one.key: one.parse(named[one.key]) if one.key in named else one.default for one in _OF_DATA}
     if of[SOURCE.key] == "sample" and of[SAMPLE.key] in SAMPLES:
         return store.sample(of[SAMPLE.key])
@@ -98,8 +101,9 @@ def end() -> None:
         view, tables = entry(cell), tables_here(cell)
         if value is not None and view is not None and view.slow is not None and tables is not None:
             inputs = view.inputs.of_texts(cell.settings)
-            made = _cell(cell, view, inputs, tables, replace(view.slow(inputs, tables.value), question=question), value)
-            book.change(methodcaller("put", made))
+            if (work := view.slow(inputs, tables.value)) is not None:
+                made = _cell(cell, view, inputs, tables, replace(work, question=question), value)
+                book.change(methodcaller("put", made))
         if not is_coming:
             del awaiting[cell.id]
 
@@ -118,6 +122,8 @@ def made_again(cell: Cell) -> Cell | None:
     if view.slow is None or (view.start == "button" and "simulation" not in cell.badges):
         return _cell(cell, view, inputs, tables)
     work = view.slow(inputs, tables.value)
+    if work is None:
+        return _cell(cell, view, inputs, tables)
     of = (cell.id, *tables.value.fingerprints)
     found = in_background(SLOT, (view.name, work.question), work.steps, work.on(tables.value), of=of)
     if found.is_pending:

@@ -9,7 +9,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from pages.ui import tuned
 from pages.ui.page import Told
-from pages.ui.result import Result, at_once, in_background, ready, refused, show_state
+from pages.ui.result import NO_DATA, Result, at_once, in_background, ready, refused, show_state
 from pages.ui.settings import REG
 from pages.ui.store import dataset, remember, used, used_sample
 from pages.ui.text import lit
@@ -18,7 +18,7 @@ from treedp_core.notebook.code import Part, Ran, call
 from treedp_core.records.export.columns import Columns
 from treedp_core.registry import generation
 from treedp_core.views import VIEWS
-from treedp_core.views.entries import Entry, Work
+from treedp_core.views.entries import ON_ITS_WAY, Entry, Work
 from treedp_core.views.finding import Finding, Tables, no_table
 from treedp_core.views.inputs import Inputs, parameters_of
 from treedp_core.views.parameters import TUNED
@@ -82,10 +82,11 @@ class Seen(Generic[AnyInputs]):
 
     def say_state(self, what: str, unit: str = "%") -> None:
         """Say why it is refused, and how far what takes long is; `what` names that, and `unit` what its steps are."""
-        if self.result.error is not None:
-            show_state(replace(self.result, about=self.line()), what)
-        elif self.slow is not None:
-            show_state(self.slow, what, unit)
+        mine = replace(self.result, about=self.line())
+        if self.slow is not None and (mine.error is None or mine.error.code == ON_ITS_WAY):
+            show_state(replace(self.slow, value=mine.value, about=mine.about) if mine.error else self.slow, what, unit)
+        elif mine.error is not None:
+            show_state(mine, what)
 
     def told(self, more: Callable[[], object] | None = None) -> Told:
         """Return what the page says of it."""
@@ -107,20 +108,21 @@ def see(entry: Entry, inputs: AnyInputs, tables: Ran[Tables] | None = None) -> S
     mine, slow, work, awaits = tables.value, None, None, None
     of = mine.fingerprints
     try:
-        if entry.slow is not None:
-            asked = entry.slow(inputs, mine)
-            slot = asked.slot or entry.name.replace(".", "_")
+        asked = None if entry.slow is None else entry.slow(inputs, mine)
+        if asked is not None:
+            slot, of_work = asked.slot or entry.name.replace(".", "_"), of if asked.parts else NO_DATA
             if asked.is_quick:
-                slow = at_once(slot, asked.question, partial(asked.on(mine), Watch()), of=of)
+                slow = at_once(slot, asked.question, partial(asked.on(mine), Watch()), of=of_work)
                 if slow.error is not None:
                     raise slow.error
             else:
                 slow = in_background(
-                    slot, asked.question, asked.steps, asked.on(mine), start=entry.start, of=of,
-                    of_data=mine.data is not no_table(), room=asked.room,
+                    slot, asked.question, asked.steps, asked.on(mine), start=entry.start, of=of_work,
+                    of_data=bool(asked.parts) and mine.data is not no_table(), shared=asked.is_shared, room=asked.room,
                 )  # fmt: skip
-            awaits = (slot, asked.question, of) if slow.is_pending else None
-            work = None if slow.value is None else replace(asked, question=slow.made_for)
+            awaits = (slot, asked.question, of_work) if slow.is_pending else None
+            is_used = slow.value is not None and (slow.is_ready or not asked.is_exact)
+            work = replace(asked, question=slow.made_for) if is_used else None
     except InputError as error:
         return Seen(entry, inputs, tables, refused(entry.name, error, of=of))
     return _found(Seen(entry, inputs, tables, ready(Finding(), inputs), slow, work, awaits))
@@ -135,11 +137,11 @@ def _found(seen: Seen[AnyInputs]) -> Seen[AnyInputs]:
     """A view with what it finds, or what it found last of the same tables where it is refused."""
     entry, inputs, work, tables = seen.entry, seen.inputs, seen.work, seen.tables.value
     key = (inputs, None if work is None else work.question, generation())
-    value = None if seen.slow is None else seen.slow.value
+    value = None if work is None or seen.slow is None else seen.slow.value
     found = at_once(
         entry.name, key, lambda: entry.found(inputs, tables, value, remember), of=tables.fingerprints, room=0
     )  # fmt: skip
-    return replace(seen, result=found)
+    return replace(seen, result=found, awaits=seen.awaits if found.is_ready else None)
 
 
 def tables_now() -> Ran[Tables]:

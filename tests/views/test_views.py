@@ -51,7 +51,8 @@ def look(entry: Entry, data: Any = RAGGED, **inputs: Any) -> Finding:
     given, tables = entry.inputs(**inputs), Tables(data)
     slow = None
     if entry.slow is not None and entry.start == "auto":
-        slow = entry.slow(given, tables).on(tables)(Watch())
+        work = entry.slow(given, tables)
+        slow = None if work is None else work.on(tables)(Watch())
     return entry.found(given, tables, slow)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.notebook.code import Ran, call
@@ -16,6 +16,8 @@ from treedp_core.views.inputs import Inputs
 from treedp_core.watch import Watch
 
 AnyInputs = TypeVar("AnyInputs", bound=Inputs)
+ON_ITS_WAY: Final = "BUSY"
+"""The code with which a view refuses until what takes long of it is there: its last finding stands meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,14 @@ class Work:
         What code calls its value.
     is_quick : bool
         Whether it is done at once all the same, as it takes no time for these inputs and tables.
+    is_exact : bool
+        Whether a value for another question is of no use to the view, so that it is not passed on.
     slot : str
         What it is kept under where several views show the same value; by default each keeps its own.
     room : int
         How many values are kept; by default more of a small tree.
+    is_shared : bool
+        Whether every session may have a value that one of them found: it holds nothing private.
     """
 
     function: Callable[..., Any]
@@ -48,8 +54,10 @@ class Work:
     steps: Callable[[], int]
     name: str = "simulation"
     is_quick: bool = False
+    is_exact: bool = False
     slot: str = ""
     room: int = 0
+    is_shared: bool = False
 
     def on(self, tables: Tables) -> partial[Any]:
         """Return the work on some tables: a function of a watch."""
@@ -93,7 +101,8 @@ class Entry:
     find : function
         The view.
     slow : function, optional
-        Inputs and tables -> what of it may take long, passed to the view once it is there.
+        Inputs and tables -> what of it may take long, passed to the view once it is there; None where nothing does. A
+        view that can say nothing without it refuses with the code `ON_ITS_WAY`.
     start : {"button", "auto"}
         Whether what takes long waits for its button: then the view stands without it, too.
     releases : function, optional
@@ -114,7 +123,7 @@ class Entry:
     question: str = ""
     inputs: type[Inputs]
     find: Callable[..., Finding]
-    slow: Callable[[Any, Tables], Work] | None = None
+    slow: Callable[[Any, Tables], Work | None] | None = None
     start: Literal["button", "auto"] = "button"
     releases: Callable[[Any, Tables], list[AnySide]] | None = None
     sample: Callable[[Any], str] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -18,6 +19,7 @@ from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records import Dataset, DomainSource, ReadReport
 from treedp_core.records.dataset import labels_of
 from treedp_core.records.export.columns import Columns
+from treedp_core.studies.cdf.matrices.wanted import Ranges
 from treedp_core.tree import Tree
 from treedp_core.words import plural, setting_text
 
@@ -54,15 +56,19 @@ class Tables:
         The table in use; a single count of no records for a view that is of no table.
     prior : Dataset, optional
         What a split is tuned on, where a view takes one.
+    ranges : tuple
+        Ranges and weighted sums of bins that stood in a table of their own: see `matrices.wanted.Ranges`.
     """
 
     data: Dataset = field(default_factory=no_table)
     prior: Dataset | None = None
+    ranges: Ranges = ()
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
         """What results kept of these tables are known by."""
-        return tuple(one.fingerprint for one in (self.data, self.prior) if one is not None)
+        listed = [hashlib.sha256(repr(self.ranges).encode()).hexdigest()] if self.ranges else []
+        return (*(one.fingerprint for one in (self.data, self.prior) if one is not None), *listed)
 
 
 class UserText(str):

@@ -120,13 +120,13 @@ def test_dumbbells_start_at_zero_and_grow_with_rows() -> None:
 
 
 def test_bars_begin_at_the_bound() -> None:
-    fig = ratio_bars(["a", "b"], [2.0, 1.0], x_title="x")
+    fig = ratio_bars(["a", "b"], [2.0, 1.0], x_title="x").figure()
     assert [shape.x0 for shape in fig.layout.shapes if shape.y0 == shape.y1] == [1, 1]
 
 
 def test_a_name_stands_behind_its_bar_however_long_that_is() -> None:
     """Names above long bars ran into the bar before, where rows are close."""
-    fig = ratio_bars(["a", "b", "c"], [26.9, 9.01, 1.02], x_title="x")
+    fig = ratio_bars(["a", "b", "c"], [26.9, 9.01, 1.02], x_title="x").figure()
     ends = [shape.x1 for shape in fig.layout.shapes if shape.y0 == shape.y1]
     assert [(one.x, one.y) for one in fig.layout.annotations] == [(end, row) for row, end in enumerate(ends)]
     assert {one.yanchor for one in fig.layout.annotations} == {"middle"}
@@ -134,6 +134,6 @@ def test_a_name_stands_behind_its_bar_however_long_that_is() -> None:
 
 
 def test_heights_mark_the_best() -> None:
-    fig = error_by_height({"h": [1, 2, 3], "t": ["64", "8 · 8", "4 · 4 · 4"], "r": [5.0, 1.0, 1.2]})
+    fig = error_by_height({"h": [1, 2, 3], "t": ["64", "8 · 8", "4 · 4 · 4"], "r": [5.0, 1.0, 1.2]}).figure()
     assert fig.data[1].x.tolist() == [2.0]
     assert fig.layout.yaxis.type == "log"

@@ -47,10 +47,9 @@ def test_without_a_delta_every_view_works_with_one_that_fits(page: str, link: di
     assert not app.exception and not app.error
     told = words(app)
     assert set(re.findall(r"δ = (\d[\d.e-]*\d)", told)) == {fits}
-    if page not in ("start", "branching"):
+    if page != "start":
         assert f"δ = {fits} is used on this page" in told
         assert [b.label for b in app.main.button if b.label.startswith("Set δ")] == [f"Set δ = {fits}"]
-    if page != "start":
         strip = next(c.value for c in app.main.caption if "· ε = " in c.value)
         assert f"δ = {fits}" in strip
 
@@ -63,7 +62,7 @@ SPENT = [
     ("consistency", {"con_mechanism": "laplace"}, 0),
     ("budget", {"bud_mechanism": "gaussian"}, 33_144_926),
     ("budget", {"bud_mechanism": "laplace"}, 0),
-    ("branching", {"bra_noise": "gaussian"}, 0),
+    ("branching", {"bra_noise": "gaussian"}, 33_144_926),
     ("data", {}, 0),
     ("cdf", {"cdf_mechanism": "gaussian"}, 12_000),
     ("cdf", {"cdf_mechanism": "laplace"}, 0),

@@ -187,34 +187,17 @@ def alone(fig: go.Figure, *, key: str, answer: str) -> None:
     say(answer)
 
 
-def staged(draw: Callable[[], None]) -> None:
+def staged(draw: Callable[[], object]) -> None:
     """Show what draws itself in the browser on the stage of the first screen."""
     with st.container(key=STAGE):
         draw()
 
 
-def live(
-    spec: dict[str, Any],
-    *,
-    key: str,
-    alt: str,
-    caption: str,
-    answer: str,
-    ran: Ran[Columns],
-    still: Ran[Any],
-    how: str = "",
-) -> None:
-    """Show a chart that the browser itself moves as the figure of the first screen: see `figure`.
-
-    `still` draws it as plotly does: what is pinned, exported and drawn by its code.
-    """
-
-    def draw() -> None:
-        st.vega_lite_chart(repainted(spec) if is_dark() else spec, key=key, alt=alt, height="stretch")
-
-    if answer:
-        said(*_titles(spec))
-    moving(draw, key=key, alt=alt, caption=caption, answer=answer, ran=ran, still=still, how=how)
+def live(seen: Seen[Any], spec: dict[str, Any]) -> None:
+    """Show what a view found as a chart that the browser itself moves: see `found_moving`."""
+    said(*_titles(spec))
+    shown, alt = repainted(spec) if is_dark() else spec, seen.finding.alt
+    found_moving(seen, lambda: st.vega_lite_chart(shown, key=seen.entry.part, alt=alt, height="stretch"))
 
 
 def moving(
@@ -228,12 +211,12 @@ def moving(
     still: Ran[Any],
     how: str = "",
 ) -> None:
-    """Show what draws itself in the browser: with an answer as the figure of the first screen, see `live`."""
+    """Show what draws itself in the browser: with an answer as the figure of the first screen."""
     shown = Shown(key, still, ran.drawn_by(still), alt, caption, answer)
     _moved(draw, f"{caption} {how}".strip(), shown)
 
 
-def found_moving(seen: Seen[Any], draw: Callable[[], None], *, caption: str = "", how: str = "") -> None:
+def found_moving(seen: Seen[Any], draw: Callable[[], object], *, caption: str = "", how: str = "") -> None:
     """Show what a view found as a picture that draws itself in the browser: on the first screen if it has an answer.
 
     Where the view's own figure, which is pinned and exported, shows something else, the picture has its `caption`.
@@ -242,7 +225,7 @@ def found_moving(seen: Seen[Any], draw: Callable[[], None], *, caption: str = ""
     _moved(draw, f"{caption or shown.caption} {how or seen.finding.how}".strip(), shown)
 
 
-def _moved(draw: Callable[[], None], about: str, shown: Shown) -> None:
+def _moved(draw: Callable[[], object], about: str, shown: Shown) -> None:
     if shown.answer:
         staged(draw)
         say(shown.answer)

@@ -119,10 +119,9 @@ def made_again(cell: Cell) -> Cell | None:
     view = entry(cell)
     assert view is not None
     inputs, tables = view.inputs.of_texts(cell.settings), tables_of(cell)
-    if view.slow is None or (view.start == "button" and "simulation" not in cell.badges):
-        return _cell(cell, view, inputs, tables)
-    work = view.slow(inputs, tables.value)
-    if work is None:
+    work = None if view.slow is None else view.slow(inputs, tables.value)
+    stands = view.start == "button" and "simulation" not in cell.badges
+    if work is None or (stands and not view.found(inputs, tables.value, memo=store.remember).is_empty):
         return _cell(cell, view, inputs, tables)
     of = (cell.id, *tables.value.fingerprints)
     found = in_background(SLOT, (view.name, work.question), work.steps, work.on(tables.value), of=of)

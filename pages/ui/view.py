@@ -25,6 +25,7 @@ from treedp_core.views.parameters import TUNED
 from treedp_core.watch import Watch
 
 AnyInputs = TypeVar("AnyInputs", bound=Inputs)
+T = TypeVar("T")
 IN_LINE: Final = 40
 """Characters of a text of others in the line of what was used."""
 
@@ -75,6 +76,15 @@ class Seen(Generic[AnyInputs]):
     def found_for(self) -> AnyInputs:
         """What the finding was made for: other inputs than these where these are refused."""
         return self.inputs if self.result.made_for is None else self.result.made_for[0]
+
+    @property
+    def value(self) -> Any:
+        """What came of its work, as it was given to the view."""
+        return None if self.work is None or self.slow is None else self.slow.value
+
+    def of(self, function: Callable[..., T], **more: Any) -> T:
+        """Return what a function of the core makes of the same inputs, tables and work."""
+        return function(self.found_for, self.tables.value, slow=self.value, memo=remember, **more)
 
     def line(self) -> str:
         """Return what the finding was made from in one line (Markdown)."""
@@ -137,10 +147,8 @@ def _found(seen: Seen[AnyInputs]) -> Seen[AnyInputs]:
     """A view with what it finds, or what it found last of the same tables where it is refused."""
     entry, inputs, work, tables = seen.entry, seen.inputs, seen.work, seen.tables.value
     key = (inputs, None if work is None else work.question, generation())
-    value = None if work is None or seen.slow is None else seen.slow.value
-    found = at_once(
-        entry.name, key, lambda: entry.found(inputs, tables, value, remember), of=tables.fingerprints, room=0
-    )  # fmt: skip
+    compute = partial(entry.found, inputs, tables, seen.value, remember)
+    found = at_once(entry.name, key, compute, of=tables.fingerprints, room=0)
     return replace(seen, result=found, awaits=seen.awaits if found.is_ready else None)
 
 

@@ -67,7 +67,7 @@ def test_a_view_finds_the_same_twice_and_what_it_found_is_whole(entry: Entry) ->
     found, again = look(entry), look(entry)
     assert found.answer == again.answer and found.caption == again.caption and found.badges == again.badges
     assert repr(found.table) == repr(again.table)
-    assert found.figure is not None or not found.is_empty
+    assert found.figure is not None or not found.is_empty or (entry.start == "button" and found.answer)
     if found.figure is not None:
         assert found.figure.figure().to_json() == again.figure.figure().to_json()  # type: ignore[union-attr]
         assert found.alt

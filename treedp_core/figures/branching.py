@@ -9,9 +9,8 @@ from typing import Any, Final, cast
 
 import altair as alt
 import numpy as np
-import plotly.graph_objects as go
 
-from treedp_core.figures.draft import scatter
+from treedp_core.figures.draft import Draft, scatter
 from treedp_core.figures.style import (
     AFTER,
     BEFORE,
@@ -259,7 +258,7 @@ def _drag(best: BestBranching, whole: Sequence[float], x: alt.X, y: alt.Y) -> li
     return [rule, dot, text]
 
 
-def error_by_height(table: Columns) -> go.Figure:
+def error_by_height(table: Columns) -> Draft:
     """Return the error of the best tree of each height, as a multiple of the best of all.
 
     Parameters
@@ -268,7 +267,7 @@ def error_by_height(table: Columns) -> go.Figure:
         Of `height_table`: levels below the root, ascending, (n,); branching factors as text, (n,); at least 1, (n,).
 
     >>> fig = error_by_height({"height": [1, 2], "tree": ["64", "8 · 8"], "÷ best": [3.0, 1.0]})
-    >>> [trace.name for trace in fig.data]
+    >>> [trace["name"] for trace in fig.data]
     ['best tree of each height', 'best of all']
     """
     heights, shapes, ratios = table.values()
@@ -291,4 +290,4 @@ def error_by_height(table: Columns) -> go.Figure:
         xaxis=axis("levels below the root (height)", log=False, bounds=(0.5, float(x.max()) + 0.5)),
         yaxis=axis("typical error (RMSE) ÷ the best", log=True, bounds=bounds, grid=True),
     )
-    return fig.update_xaxes(dtick=1 if x.max() <= 24 else 5).figure()
+    return fig.update_xaxes(dtick=1 if x.max() <= 24 else 5)

@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import plotly.graph_objects as go
-
 from treedp_core.figures.branching import LEFT_PART, RIGHT_PART, RMSE, TICKS, start_of
 from treedp_core.figures.colour import rgba
 from treedp_core.figures.draft import Draft, Trace, bar, scatter
@@ -28,7 +26,7 @@ def still_chart(
     trees: Sequence[tuple[HeightBest, float]],
     *,
     n_bins: int,
-) -> go.Figure:
+) -> Draft:
     """Return the error over beta with the best whole one marked, and beside it the tree of that beta.
 
     Parameters
@@ -65,7 +63,7 @@ def still_chart(
         text=f"The first {in_full(_end(n_bins))} bins: {_added(n_bins, beta)} nodes of {n_levels} "
         f"{'level' if n_levels == 1 else 'levels'}", font={"color": PINK},
     )  # fmt: skip
-    return fig.figure()
+    return fig
 
 
 def _trees(trees: Sequence[tuple[HeightBest, float]], top: float) -> list[Trace]:

@@ -372,10 +372,10 @@ LONGEST: Final = 0.6
 """Of the axis: the rest is for the name of the longest bar."""
 
 
-def ratio_bars(labels: Sequence[str], ratios: Sequence[float], *, x_title: str) -> go.Figure:
+def ratio_bars(labels: Sequence[str], ratios: Sequence[float], *, x_title: str) -> Draft:
     """Return bars of ratios to a lower bound, which is at 1, the first on top; what is beyond the axis is cut there.
 
-    >>> ratio_bars(["binary"], [1.28], x_title="mean variance").layout.annotations[0].text
+    >>> ratio_bars(["binary"], [1.28], x_title="mean variance").layout["annotations"][0]["text"]
     'binary: 1.28'
     """
     top = 1.0 + 1.04 * (min(WORST_SHOWN, max(ratios)) - 1.0 or 1.0)
@@ -383,4 +383,4 @@ def ratio_bars(labels: Sequence[str], ratios: Sequence[float], *, x_title: str) 
     fig.update_yaxes(visible=False, range=[len(ratios) - 0.6, -0.8])
     own = Look(AFTER, "solid", "circle")
     rows = [(name, value, own) for name, value in zip(labels, ratios, strict=True)]
-    return _ranked(fig, rows, start=1.0, top=top, beside=True, told=ratio).figure()
+    return _ranked(fig, rows, start=1.0, top=top, beside=True, told=ratio)

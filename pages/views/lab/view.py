@@ -65,15 +65,14 @@ def _more(view: str, seen: Seen[LabInputs]) -> None:
     if not seen.result.is_ready or not seen.inputs.compared:
         return
     inputs, tables = seen.inputs, seen.tables.value
-    found = None if seen.slow is None else seen.slow.value
-    _cards(lab.whole_tree(inputs, tables, view=view, slow=found, memo=remember))
+    _cards(seen.of(lab.whole_tree, view=view))
     controls.split_by_level(partial(lab.split_by_level, inputs, tables), key="lab_split_table")
     first = inputs.compared[0].of(inputs.base(tables.data))
     plans.button("lab", partial(plans.of_experiment, first, "lab"), "from the Error lab")
     if view != DRAW:
         with st.expander("Values", key="lab_values", on_change="rerun") as opened:
             if opened.open:
-                frame.found_table(lab.values(inputs, tables, view=view, slow=found, memo=remember))
+                frame.found_table(seen.of(lab.values, view=view))
     _target(inputs, seen)
 
 

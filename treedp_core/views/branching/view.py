@@ -1,91 +1,215 @@
-"""How many children a node should have: what is asked, and what the paper states about K."""
+"""How many children a node should have: the error over β, the best trees for K, and what stands beside them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from functools import partial
+from itertools import product
+from typing import Any, Final
 
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.records import Dataset
-from treedp_core.studies.branching.question import (
-    BUDGETS,
-    NOISES,
-    POSTS,
-    WORKLOADS,
-    Question,
-    bins_from_text,
-)
-from treedp_core.studies.branching.tables import statement_table
+from treedp_core.figures.branching import error_by_height, live_chart
+from treedp_core.figures.branching_still import still_chart
+from treedp_core.figures.cdf import ratio_bars
+from treedp_core.studies.branching import BestBranching, advice, best_branching
+from treedp_core.studies.branching import question as study
+from treedp_core.studies.branching.beside import is_bounded, search_of, trees_and_matrices, wanted
+from treedp_core.studies.branching.curve import beside_curve, curve, whole_curve
+from treedp_core.studies.branching.question import Question
+from treedp_core.studies.branching.tables import height_table, ranking_table, statement_table
 from treedp_core.studies.cdf.error import Criterion
+from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
+from treedp_core.studies.cdf.matrices.plan import SEARCHES, Sought, seek
+from treedp_core.studies.cdf.release import STRATEGIES
+from treedp_core.tree.text import product_text
 from treedp_core.tree.workloads import Workload
-from treedp_core.views.entries import Entry
+from treedp_core.views.branching import words
+from treedp_core.views.branching.inputs import BranchingInputs, Shapes, finding, trees
+from treedp_core.views.entries import Entry, Work
 from treedp_core.views.finding import Finding, Memo, Provenance, Tables, forgetful
-from treedp_core.views.inputs import ReleaseInputs, of
-from treedp_core.views.parameters import choice, flag, words
-from treedp_core.words import whole
+from treedp_core.words import percent, plural, short, whole
+
+AT_ONCE: Final = 64
+"""Bins up to which a matrix is sought while one waits."""
+NO_BEST: Final = "Falls without end: the leaves alone."
 
 
-@dataclass(frozen=True, kw_only=True)
-class BranchingInputs(ReleaseInputs):
-    """For how many bins, and by what measure, the best tree is wanted.
+def best_tree(inputs: BranchingInputs, tables: Tables, *, slow: Shapes = None, memo: Memo = forgetful) -> Finding:
+    """Return the error over β, and the best whole tree for K beside a binary one: what `live` shows before it moves.
 
     Parameters
     ----------
-    bins : str
-        K in digits or as a power; nothing for the leaves of the table in use.
-    noise, workload, postprocess, budgets : str
-    padded : bool
-        Whether a tree may have more leaves than bins.
+    slow : list of RankedShape, optional
+        See `Shapes`.
+
+    Raises
+    ------
+    InputError
+        ``TREE_SHAPE`` for what is no number of bins; ``RELATION`` where no budgets are best.
     """
-
-    bins: str = of(words("bra_bins", "1024", lambda text: bins_from_text(text) if text.strip() else None))
-    noise: str = of(choice("bra_noise", "laplace", NOISES, label="Noise"))
-    workload: str = of(choice("bra_workload", "cdf", WORKLOADS, label="Queries"))
-    postprocess: str = of(choice("bra_post", "none", POSTS, label="Post-processing"))
-    budgets: str = of(choice("bra_budgets", "uniform", BUDGETS, label="Budget split"))
-    padded: bool = of(flag("bra_padded", True))
-
-    def apart(self, data: Dataset) -> BranchingInputs:
-        """Return the inputs that say by themselves how many bins there are, δ, and how many records a unit has."""
-        delta = self.usable_delta(data.total) if self.noise == "gaussian" else self.delta
-        bins = self.bins.strip() or str(bins_of(data))
-        return replace(self, bins=bins, delta=delta, contributions=self.protected(data))
-
-    def question(self) -> Question:
-        """Return what is asked.
-
-        Raises
-        ------
-        InputError
-            ``TREE_SHAPE`` for what is no number of bins.
-        """
-        unit = ProtectedUnit(NeighbouringRelation(self.relation), self.contributions, self.known_levels)
-        criterion = Criterion(self.noise, Workload(self.workload), self.postprocess == "least_squares", unit)
-        return Question(bins_from_text(self.bins), criterion, self.padded, self.budgets == "optimal")
+    found = trees(inputs, tables, slow, memo)
+    asked, best, total = found.asked, best_branching(found.asked.criterion), found.inputs.total
+    columns, beside = curve(asked, total), beside_curve(asked, found.heights, total)
+    least, binary = study.rmse(asked.criterion, found.shapes[0], total), study.binary_rmse(asked, total)
+    said = words.answer(best, asked.n_bins, found.shapes[0].shape, least, binary)
+    return found.finding(
+        figure=still_chart(columns, best, beside, n_bins=asked.n_bins), columns=lambda: columns, answer=said, alt=said,
+        caption=words.how_to_read(found.inputs, asked), how="Drag the slider below the figure.",
+        learnt="" if asked.padded else "Without padding a prime K leaves nothing but the histogram.",
+    )  # fmt: skip
 
 
-def bins_of(data: Dataset) -> int:
-    """Return how many leaves a table has, but for the one of records without a place."""
-    return data.tree.n_leaves - (data.other_leaf is not None)
+def live(
+    inputs: BranchingInputs, tables: Tables, *, slow: Shapes = None, presented: bool = False, memo: Memo = forgetful
+) -> dict[str, Any]:
+    """Return the chart of `best_tree` that a browser moves: see `figures.branching.live_chart`."""
+    found = trees(inputs, tables, slow, memo)
+    asked, total = found.asked, found.inputs.total
+
+    def chart() -> dict[str, Any]:
+        beside, betas = beside_curve(asked, found.heights, total), whole_curve(asked, total)
+        best = best_branching(asked.criterion)
+        return live_chart(curve(asked, total), best, beside, betas, n_bins=asked.n_bins, presented=presented)
+
+    return memo(("branching.live", asked, total, presented), chart)  # Altair takes longer than all else
 
 
-def statements(inputs: BranchingInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
-    """Return what the paper states about K, checked by exact search: it refuses as `BranchingInputs.question` does."""
-    n_bins = bins_from_text(inputs.bins)
-    columns = memo(("branching.statements", n_bins), lambda: statement_table(n_bins))
+def optimum(inputs: BranchingInputs, tables: Tables, *, slow: Shapes = None, memo: Memo = forgetful) -> Finding:
+    """Return the best β in the limit, the best whole tree for K, and OpenDP's recommendation beside it."""
+    found = trees(inputs, tables, slow, memo)
+    best, tree = best_branching(found.asked.criterion), found.shapes[0].shape
+    opendp = memo(("branching.opendp", found.asked), lambda: study.recommended(found.asked, found.shapes[0]))
+    known, padding = math.isfinite(best.beta), tree.padding
+    rows = (
+        ("Best β, very many bins", short(best.beta), f"whole: {best.whole}" if known else "few levels",
+         "Where f(β) is least; the best branching factor of a tree over ever more bins."),
+        ("Within 5 % of the least", _band(best) if known else "–", "computed",
+         "Branching factors whose f(β) is at most 5 % above the least."),
+        ("Best tree for your K", product_text(tree.branching_factors),
+         f"{whole(padding)} empty leaves ({percent(padding / tree.n_bins)})" if padding else "no padding",
+         "Whole branching factors, from the root down, with the least expected error."),
+        ("OpenDP's rule for your K", str(opendp.factor), f"{short(opendp.times_best)}× the best RMSE",
+         "The branching factor that OpenDP recommends for this many bins."),
+    )  # fmt: skip
+    columns = dict(zip(("number", "value", "beside", "about"), zip(*rows, strict=True), strict=True))
+    return found.finding(columns=lambda: columns, caption=words.of_opendp(opendp.shape))
+
+
+def optima() -> Finding:
+    """Return the best branching factor for every noise, post-processing and workload, for very many bins."""
+    cells = list(product(study.NOISES, study.POSTS, study.WORKLOADS))
+    best = [best_branching(Criterion(noise, Workload(load), post != "none")) for noise, post, load in cells]
+    labels = [str(one.whole or "∞") for one in best]
+    said = [f"β* = {short(one.beta)}; within 5 % from {_band(one)}." if one.whole else NO_BEST for one in best]
+    columns: dict[str, list[Any]] = {"cell": cells, "best whole β": labels, "about": said}
     return Finding(
         columns=lambda: columns,
-        alt="Statements of the paper and whether they hold for this K",
-        caption="Rameshwar et al., Sec. V: equal budgets, no padding, Laplace noise, one record replaced; "
-        "g = height² × Σ (nᵢ − 1), and N² E₂ = 4 K g / ε². Each is compared with the least g over all factorisations "
-        "(exact search). Statements that say nothing of this K are left out.",
-        badges=("formula",),
-        provenance=Provenance(about=(f"K = {whole(n_bins)}",)),
+        caption="For very many bins, equal branching factors and budgets; every cell is computed. ∞: the error falls "
+        "without end, so measure the leaves alone. Press a cell to see its curve and its trees. Formula.",
     )
 
 
+def ranking(inputs: BranchingInputs, tables: Tables, *, slow: Shapes = None, memo: Memo = forgetful) -> Finding:
+    """Return the best trees for K, what padding they need, and what each costs against the best."""
+    found = trees(inputs, tables, slow, memo)
+    asked, so_far = found.asked, " so far" * (found.asked != found.inputs.question())
+    budgets = "the best budgets of each tree" if asked.optimal_budgets else f"equal budgets{so_far}"
+    return found.finding(
+        columns=partial(ranking_table, asked, found.shapes, found.inputs.total),
+        answer=advice(asked.n_bins).replace("*", "\\*"), alt="The best trees with their padding and error",
+        caption=f"RMSE of a query at {words.budget(found.inputs)}, {budgets}. {words.released(asked)}. Padding: leaves "
+        "beyond K, which hold no records and cost little. Exact formulas "
+        "(Theorem IV.1 of Rameshwar et al. with digit sums for padded trees; least squares in O(height)); the list is "
+        "the best that a search found, beside well-known trees with equal budgets.",
+    )  # fmt: skip
+
+
+def heights(inputs: BranchingInputs, tables: Tables, *, slow: Shapes = None, memo: Memo = forgetful) -> Finding:
+    """Return the error of the best tree of each height, over the least."""
+    found = trees(inputs, tables, slow, memo)
+    best, columns = min(found.heights, key=lambda one: one.value), height_table(found.heights)
+    note = " Equal budgets: optimal ones after least squares are in the table." * found.inputs.question().is_slow
+    return found.finding(
+        figure=error_by_height(columns), columns=lambda: columns,
+        alt=f"The best tree has {plural(best.height, 'level')} below the root: "
+        f"{product_text(best.shape.branching_factors)}; the histogram (height 1) has "
+        f"{short(list(columns.values())[2][0])} times its error.",
+        caption=f"K = {whole(found.asked.n_bins)}, {words.released(found.asked)}. Each mark is the best tree found "
+        f"with that many levels. Height 1 is the histogram.{note} Formula.",
+    )  # fmt: skip
+
+
+def beside_matrices(
+    inputs: BranchingInputs, tables: Tables, *, slow: Sought | None = None, memo: Memo = forgetful
+) -> Finding:
+    """Return how far trees and matrices are from the least possible; nothing where none are compared.
+
+    Parameters
+    ----------
+    slow : matrix, optional
+        What `matrices.plan.seek` found, without which nothing is known of more than 64 bins.
+    """
+    alone = inputs.apart(tables.data)
+    asked = alone.question()
+    if not _has_matrices(asked):
+        return Finding()
+    if slow is None and asked.n_bins > AT_ONCE:
+        return Finding(answer=f"{STRATEGIES[search_of(asked)].label} of {whole(asked.n_bins)} bins: not sought yet.")
+    columns = trees_and_matrices(asked, memo(("branching.ranked", asked), lambda: study.ranked(asked)), slow)
+    labels, ratios = columns.values()
+    what = "the least possible (certified)" if is_bounded(asked) else "the least of them"
+    return finding(
+        alone, asked, figure=ratio_bars(labels, ratios, x_title=f"mean variance ÷ {what}"), columns=lambda: columns,
+        alt=f"{labels[-1]} errs least; {labels[0]} has {short(ratios[0] / ratios[-1])} times its mean variance.",
+        caption=f"K = {whole(asked.n_bins)}, {words.released(asked)}; matrices after least squares, at the same "
+        "budget. “CDF and ranges” releases with them. Formula and numerical search.",
+    )  # fmt: skip
+
+
+def statements(inputs: BranchingInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
+    """Return what the paper states about K, checked by exact search."""
+    n_bins = inputs.apart(tables.data).question().n_bins
+    columns = memo(("branching.statements", n_bins), lambda: statement_table(n_bins))
+    return Finding(
+        columns=lambda: columns, alt="Statements of the paper and whether they hold for this K",
+        caption="Rameshwar et al., Sec. V: equal budgets, no padding, Laplace noise, one record replaced; "
+        "g = height² × Σ (nᵢ − 1), and N² E₂ = 4 K g / ε². Each is compared with the least g over all factorisations "
+        "(exact search). Statements that say nothing of this K are left out.",
+        badges=("formula",), provenance=Provenance(about=(f"K = {whole(n_bins)}",)),
+    )  # fmt: skip
+
+
+def _band(best: BestBranching) -> str:
+    return f"{short(best.low)} to {short(best.high)}"
+
+
+def _has_matrices(asked: Question) -> bool:
+    return asked.criterion.workload is not Workload.NODES and asked.n_bins <= MAX_BOUND_BINS
+
+
+def _best_budgets(inputs: BranchingInputs, tables: Tables) -> Work | None:
+    """The search of the best budgets of every tree, where no rule gives them."""
+    asked = inputs.question()
+    return Work(study.ranked, asked, (), lambda: 100, name="shapes", is_exact=True) if asked.is_slow else None
+
+
+def _matrix(inputs: BranchingInputs, tables: Tables) -> Work | None:
+    """The search of the matrix of many bins, which other views and sessions ask for as well."""
+    asked = inputs.question()
+    if not _has_matrices(asked) or asked.n_bins <= AT_ONCE:
+        return None
+    name = search_of(asked)
+    return Work(
+        seek, (name, wanted(asked), asked.criterion.unit.by_pairs), (), lambda: SEARCHES[name].steps, name="matrix",
+        is_exact=True, slot="matrix", room=3, is_shared=True,
+    )  # fmt: skip
+
+
+_entry = partial(Entry, page="branching", inputs=BranchingInputs, apart=BranchingInputs.apart)
+_of_trees = partial(_entry, slow=_best_budgets, start="auto")
 ENTRIES = (
-    Entry(
-        page="branching", section="checks", part="bra_checks", inputs=BranchingInputs, find=statements,
-        apart=BranchingInputs.apart,
-    ),
-)  # fmt: skip
+    _of_trees(part="bra_live", find=best_tree),
+    _of_trees(part="bra_ranking", section="ranking", find=ranking),
+    _of_trees(part="bra_heights", section="heights", find=heights),
+    _entry(part="bra_matrices", section="matrices", find=beside_matrices, slow=_matrix),
+    _entry(part="bra_checks", section="checks", find=statements),
+)

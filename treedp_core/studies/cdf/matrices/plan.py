@@ -230,9 +230,21 @@ SEARCHES: Final = {
 }
 
 
+def seek(asked: tuple[str, Wanted, bool], watch: Watch | None = None) -> Sought:
+    """Return what the search of a strategy in `SEARCHES` finds: `asked` are both, and whether records are replaced.
+
+    Raises
+    ------
+    Cancelled
+        When the watch says so.
+    """
+    strategy, wanted, by_pairs = asked
+    return SEARCHES[strategy].find(wanted, by_pairs, watch)
+
+
 @lru_cache(maxsize=4)
 def _sought(strategy: str, wanted: Wanted, with_total: bool) -> Sought:
-    return SEARCHES[strategy].find(wanted, with_total, None)
+    return seek((strategy, wanted, with_total))
 
 
 @lru_cache(maxsize=64)

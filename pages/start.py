@@ -2,8 +2,7 @@
 
 from pages.ui.page import Page, View
 from pages.ui.unused import PLAIN
-from pages.views.start.parts import show
-from pages.views.start.settings import SETTINGS
+from pages.views.start.view import SHOWN, show
 
 PAGE = Page(
     name="start",
@@ -14,7 +13,7 @@ PAGE = Page(
     heading="How wrong can a private count be?",
     lede="Counts by region, state and county protect nobody by being sums. Differential privacy adds noise to every "
     "count; here you see what that does to seven of them, and where to go with your own.",
-    settings=SETTINGS,
+    settings=(SHOWN,),
     asks_epsilon=True,
     views=(View("", show, ignores=PLAIN),),
 )

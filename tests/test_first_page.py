@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pages.views.start.words import answer
 from treedp_core.experiment import Experiment
 from treedp_core.noise import DiscreteLaplace, weighted_sum
 from treedp_core.noise.weighted_sum import margin_of_sum
 from treedp_core.studies.sweep.first_page import TOWN, TOWN_NAMES, town_draw, town_table
+from treedp_core.views import Tables, start
 
 NOISE = {"replace_one": 1 / 4, "add_or_remove_one": 1 / 3, "replace_unknown": 1 / 4}
 """One over the scale of each count's noise at ε = 1."""
@@ -92,8 +92,9 @@ def _dense_weights(is_public: bool) -> np.ndarray:
 
 
 def said(relation: str, *, noisy: bool, epsilon: float = 1.0, seed: int = 7) -> str:
-    asked = Experiment(epsilon=epsilon, relation=relation, seed=seed)
-    return answer(asked, town_draw(asked), noisy=noisy)
+    shown = "noisy" if noisy else "consistent"
+    inputs = start.TownInputs(epsilon=epsilon, relation=relation, seed=seed, shown=shown)
+    return start.town(inputs, Tables()).answer
 
 
 def test_what_is_exact_is_said_to_be_and_margins_are_those_shown() -> None:

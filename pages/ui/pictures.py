@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Final, TypeVar
 
@@ -13,19 +12,11 @@ from pages.ui.header import show_badge
 from pages.ui.ranges import ranges
 from pages.ui.store import remember
 from pages.ui.view import Seen, see
-from treedp_core.experiment import Experiment
-from treedp_core.figures.protects import beliefs_and_levels
-from treedp_core.notebook.code import call
-from treedp_core.privacy import NeighbouringRelation
-from treedp_core.studies.protects import belief_table, protected
 from treedp_core.studies.ranges import for_browser
-from treedp_core.tree import Tree
 from treedp_core.views import VIEWS
+from treedp_core.views.inputs import ReleaseInputs
 from treedp_core.views.ranges import ExampleInputs, view
-from treedp_core.words import plural, privacy_text, setting_text
 
-EVEN: Final = 0.5
-"""The belief before, where a picture asks for none."""
 AnyRanges = TypeVar("AnyRanges", bound=ExampleInputs)
 BADGES: Final = ("formula", "simulation", "NOT PRIVATE")
 """Of the range that moves."""
@@ -50,22 +41,10 @@ def one_range(inputs: ExampleInputs, page: str, *, key: str) -> None:
     show_range(see(VIEWS[f"{page}.ranges"], inputs), key=key)
 
 
-def with_or_without(settings: Experiment, tree: Tree, level_names: Sequence[str], *, key: str) -> None:
+def with_or_without(inputs: ReleaseInputs, page: str) -> None:
     """Show what an attacker believes after a release with a record and without it, beside what the noise costs."""
     _heading("With or without you", "formula")
-    replaces = settings.unit.relation is NeighbouringRelation.REPLACE_ONE
-    called = ("this record is yours", "another is") if replaces else ("your record is in", "it is not")
-    seen = call(protected, settings, tree, 1).named("seen")
-    most = privacy_text(100 * seen.value.risk.posterior(EVEN))
-    said = (
-        f"At ε = {setting_text(settings.epsilon)} an attacker who was 50 % sure that {called[0]} is at most {most} % "
-        f"sure once all {plural(tree.n_nodes, 'count')} are out. Left: what he believes then, if {called[0]} and if "
-        f"{called[1]}; right: the margin that the noise costs each level. Formula, no data."
-    )
-    frame.figure(
-        call(beliefs_and_levels, seen, EVEN, called, tuple(level_names)), key=key, alt=said, caption=said,
-        ran=call(belief_table, seen, EVEN),
-    )  # fmt: skip
+    frame.found(see(VIEWS[f"{page}.beliefs"], inputs))
 
 
 def _heading(text: str, *badges: str) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-import plotly.graph_objects as go
 
 from treedp_core.figures.draft import Draft, Trace, scatter
 from treedp_core.figures.style import AFTER, BEFORE, GREY, axis, limits, new_figure
@@ -21,7 +20,7 @@ MISMATCH: Final = 1e-6
 
 def small_tree(
     tree: Tree, counts: AnyArray, estimate: AnyArray, margin: FloatArray, names: Sequence[str], *, colour: str = BEFORE
-) -> go.Figure:
+) -> Draft:
     """Return a small tree of true and released counts, and how far each is off.
 
     On the left are its nodes, true counts in grey and released ones in colour, with the sums that fail; on the right
@@ -42,7 +41,7 @@ def small_tree(
 
     >>> tree = Tree.from_branching_factors((2,))
     >>> fig = small_tree(tree, np.array([5, 3, 2]), np.array([5, 4, 3]), np.array([0.0, 3, 3]), "abc", colour=AFTER)
-    >>> [note.text for note in fig.layout.annotations if "≠" in note.text]
+    >>> [note["text"] for note in fig.layout["annotations"] if "≠" in note["text"]]
     ['4 + 3 = 7 ≠ 5']
     """
     x, y = _places(tree)
@@ -65,7 +64,7 @@ def small_tree(
             font={"color": GREY, "size": 13}, **beside,
         )  # fmt: skip
     _mark_sums(fig, tree, estimate, x, y)
-    return fig.figure()
+    return fig
 
 
 def _places(tree: Tree) -> tuple[FloatArray, FloatArray]:

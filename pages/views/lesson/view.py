@@ -17,7 +17,6 @@ from pages.ui.text import prose, small_print
 from pages.views.lesson import settings as s
 from pages.views.lesson.asked import CHECK, HAND_IN, RUN, ask, drag, is_refused, reaction
 from pages.views.lesson.taught import ask_hands, has_hands, said_to_class, show_hands, teach, teachers_keys, wait
-from treedp_core.experiment import Experiment
 from treedp_core.figures.lesson import before_the_guess, of_guess, points_of_steps
 from treedp_core.notebook.code import call
 from treedp_core.studies.lesson import (
@@ -39,13 +38,13 @@ from treedp_core.studies.lesson import (
     steps_done,
     teacher_sheet,
 )
-from treedp_core.studies.sweep.first_page import TOWN, TOWN_LEVELS
+from treedp_core.views.inputs import ReleaseInputs
 from treedp_core.views.ranges import ExampleInputs
 from treedp_core.words import plural, whole
 
 FIRST: Final = "Guess first: drag or type. Your own number is then run, and you see what it leads to."
 NOTHING: Final = "Nothing is shown before the guess."
-EXAMPLE: Final = Experiment("discrete_laplace", epsilon=step_named("noise").predict.given["epsilon"])
+EXAMPLE: Final = ReleaseInputs(epsilon=step_named("noise").predict.given["epsilon"])
 """What *With or without you* shows in the lesson: the ε of its second step."""
 
 
@@ -80,7 +79,7 @@ def _more(name: str, *, has_picture: bool) -> None:
     """Show the exercises of a step, and once its guess has been run a picture that explains."""
     _exercises(name)
     if has_picture and name in ("gives", "noise"):
-        with_or_without(EXAMPLE, TOWN, TOWN_LEVELS, key="les_beliefs")
+        with_or_without(EXAMPLE, "lesson")
     elif has_picture and name in ("ranges", "tree"):
         one_range(ExampleInputs(), "lesson", key="les_ranges")
 

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treedp_core.checks import InputError
-from treedp_core.records import Dataset, count_bins
+from treedp_core.records import Dataset, count_bins, count_hierarchy, domain_taken_from_the_data
 from treedp_core.records.edges import (
     MOST_OWN,
     bin_edges,
@@ -243,3 +243,15 @@ def test_labels_that_do_not_are_none(edges: list[int], data: st.DataObject) -> N
         broken["missing"] = [*told[:at], *told[at + 1 :]]
     for name, one in broken.items():
         assert edges_of_labels(one) is None, name
+
+
+@given(edges=EDGES, style=st.sampled_from(["[)", "(]"]), seed=st.integers(0, 99))
+@settings(max_examples=40)
+def test_intervals_that_records_hold_in_any_order_are_bins(edges: list[int], style: str, seed: int) -> None:
+    """Their text order, in which "[18, 65)" stands before "[5, 18)", is nobody's."""
+    told = labels(edges, style)
+    cells = [label for n, label in enumerate(told, start=1) for _ in range(n)]
+    rows = "".join(f'"{label}"\n' for label in np.random.default_rng(seed).permutation(cells))
+    data = count_hierarchy(f"v\n{rows}".encode(), ["v"], domain=domain_taken_from_the_data())
+    assert data.edges is not None and data.edges.tolist() == [edge / 2 for edge in edges]
+    assert data.counts[data.interval_leaves].tolist() == list(range(1, len(told) + 1))

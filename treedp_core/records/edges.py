@@ -209,6 +209,17 @@ def are_intervals(labels: Iterable[str]) -> bool:
     return all(map(_INTERVAL.fullmatch, labels))
 
 
+def ends_of_interval(label: str) -> tuple[float, float]:
+    """Return the lower and the upper end of a label that is written as an interval.
+
+    >>> ends_of_interval("[5, 18)")
+    (5.0, 18.0)
+    """
+    found = _INTERVAL.fullmatch(label)
+    assert found is not None
+    return float(found[2]), float(found[3])
+
+
 def bin_finder(edges: FloatArray) -> Callable[[FloatArray], IntArray]:
     """Return what finds the bin of each value (n,) between the first and last of edges (n_bins + 1,).
 

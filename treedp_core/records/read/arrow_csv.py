@@ -55,7 +55,7 @@ def batches(
 
 
 def _open(
-    file: pa.PythonFile,
+    file: pa.BufferedInputStream,
     source: FileSource,
     preview: Preview,
     labels: Sequence[str],

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from treedp_core import checks
+from treedp_core.records.edges import are_intervals, ends_of_interval
 from treedp_core.registry import CLAIM
 from treedp_core.words import whole
 
@@ -118,10 +119,13 @@ def look_alikes(column: str, labels: Sequence[str]) -> list[Notice]:
 def in_reading_order(labels: Iterable[str]) -> list[str]:
     """Return labels in the order used for a domain taken from the data.
 
-    If all are plain whole numbers they are sorted by value, else by code point; the blank category comes last.
+    If all are plain whole numbers they are sorted by value, if all are intervals by their ends, else by code point; the
+    blank category comes last.
 
     >>> in_reading_order(["10", "9", "(blank)"]), in_reading_order(["b", "10", "9"])
     (['9', '10', '(blank)'], ['10', '9', 'b'])
+    >>> in_reading_order(["[18, 65)", "[5, 18)"])
+    ['[5, 18)', '[18, 65)']
     >>> [len(label) for label in in_reading_order(["7" * 5000, "007", "7"])]
     [3, 1, 5000]
     """
@@ -129,6 +133,8 @@ def in_reading_order(labels: Iterable[str]) -> list[str]:
     blank = [label for label in labels if label == BLANK]
     if all(label.isascii() and label.isdecimal() for label in plain):
         return sorted(plain, key=_by_value) + blank
+    if are_intervals(plain):
+        return sorted(plain, key=lambda label: (ends_of_interval(label), label)) + blank
     return sorted(plain) + blank
 
 

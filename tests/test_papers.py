@@ -216,7 +216,7 @@ def test_every_claim_says_what_was_changed_and_every_place_is_there_once() -> No
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_the_tables_and_the_picture_of_a_paper(paper: str) -> None:
-    table, ratios, curves = claim_table(paper), ratio_table(paper), picture(paper)
+    table, ratios, curves = claim_table(checked(paper)), ratio_table(checked(paper)), picture(paper)
     assert len({len(column) for column in table.values()}) == 1
     assert set(table["place"]) == {one.place for one in CLAIMS.values() if one.paper == paper}
     values = np.array(ratios["today ÷ the paper's"], dtype=float)

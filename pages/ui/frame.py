@@ -131,15 +131,16 @@ def found(
     select: bool = False,
     brush: Callable[[float, float], None] | None = None,
     has_code: bool = True,
+    is_first: bool = False,
     **look: Any,
 ) -> str | None:
     """Show what a view found as the figure of the first screen, with its notes; see `figure`.
 
-    What a section found stands below the first screen, under its answer. Where there is no figure, its table is shown:
-    see `table`, which takes its `look`.
+    What a section found stands below the first screen, under its answer, unless it `is_first` all the same. Where there
+    is no figure, its table is shown: see `table`, which takes its `look`.
     """
     finding, shown, answer, clicked = seen.finding, pins.of_seen(seen), seen.finding.answer, None
-    if answer and seen.entry.section:
+    if answer and seen.entry.section and not is_first:
         prose(answer)
         answer = ""
     words: dict[str, Any] = {

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-import plotly.graph_objects as go
 
 from treedp_core.figures.curves import name_ends
-from treedp_core.figures.draft import scatter
+from treedp_core.figures.draft import Draft, scatter
 from treedp_core.figures.style import AFTER, GREEN, GREY, ORANGE, PINK, VIOLET, YELLOW, axis, limits, new_figure
 from treedp_core.figures.text import plot_text
 from treedp_core.studies.methods.selfcheck import WITHIN
@@ -24,13 +23,13 @@ _VERDICTS: Final = {
 _OTHERS: Final = (GREY, GREEN, ORANGE, PINK, VIOLET, YELLOW)
 
 
-def beside_others(columns: Mapping[str, Sequence[float]], chosen: str, title: str, is_ratio: bool) -> go.Figure:
+def beside_others(columns: Mapping[str, Sequence[float]], chosen: str, title: str, is_ratio: bool) -> Draft:
     """Return a line for each column over the first, the chosen one thick, each named at its end.
 
     Parameters
     ----------
     columns : mapping
-        As `treedp_core.studies.methods.entries.compared_table` returns it.
+        The `columns` of `treedp_core.studies.methods.compared.Compared`.
     chosen : str
         The column that is drawn thick; none is if there is no such column.
     title : str
@@ -69,10 +68,10 @@ def beside_others(columns: Mapping[str, Sequence[float]], chosen: str, title: st
         xaxis=axis(over, log=log, bounds=bounds),
         yaxis=axis(title, log=not is_ratio, bounds=(low, top), grid=True),
     )
-    return name_ends(fig, ends).figure()
+    return name_ends(fig, ends)
 
 
-def checked(columns: Mapping[str, Sequence[float]]) -> go.Figure:
+def checked(columns: Mapping[str, Sequence[float]]) -> Draft:
     """Return how many standard errors each simulation is from its closed form, with the limits of the self-check."""
     apart = np.array(columns["standard errors apart"], dtype=float)
     rows = [f"{entry}: {what}" for entry, what in zip(columns["entry"], columns["checked"], strict=True)]
@@ -102,10 +101,10 @@ def checked(columns: Mapping[str, Sequence[float]]) -> go.Figure:
             type="line", x0=x, x1=x, y0=0, y1=1, yref="paper",
             line={"color": GREY, "width": 1.5, "dash": "dot" if x else "solid"},
         )  # fmt: skip
-    return fig.update_layout(height=max(320, 60 + 22 * len(rows))).figure()
+    return fig.update_layout(height=max(320, 60 + 22 * len(rows)))
 
 
-def ratios(columns: Mapping[str, Sequence[Any]], chosen: str) -> go.Figure:
+def ratios(columns: Mapping[str, Sequence[Any]], chosen: str) -> Draft:
     """Return today's numbers over the paper's, in the order of the paper, by verdict; those of one place are marked.
 
     Parameters
@@ -141,10 +140,10 @@ def ratios(columns: Mapping[str, Sequence[Any]], chosen: str) -> go.Figure:
         [one for one in dots if len(one["x"])],
         xaxis=axis("numbers in the order of the paper", log=False, bounds=(0.0, values.size + 1.0)),
         yaxis=axis("today ÷ the paper's", log=True, bounds=(low / 1.5, high * 1.5), grid=True),
-    ).figure()
+    )
 
 
-def grown(columns: Mapping[str, Sequence[float]], title: str) -> go.Figure:
+def grown(columns: Mapping[str, Sequence[float]], title: str) -> Draft:
     """Return curves over the first column on logarithmic axes, each named at its end: straight lines are powers."""
     over, *names = columns
     x = np.array(columns[over], dtype=float)
@@ -165,4 +164,4 @@ def grown(columns: Mapping[str, Sequence[float]], title: str) -> go.Figure:
     )
     last = [float(y[np.isfinite(y)][-1]) for y in values]
     ends = [(name, colour, y) for name, y, (colour, _) in zip(names, last, looks, strict=False)]
-    return name_ends(fig, ends).figure()
+    return name_ends(fig, ends)

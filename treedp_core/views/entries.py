@@ -74,6 +74,11 @@ def of_no_table() -> Ran[Tables]:
     return call(Tables, prior=None).named("tables")
 
 
+def alone(inputs: AnyInputs, data: Dataset) -> AnyInputs:
+    """Return the inputs as they are: `apart` of a view that is of no table."""
+    return inputs
+
+
 class View(Protocol):
     """A view: a pure function of inputs and tables; one that may take long takes what came of that as `slow`."""
 

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Final
 
 from treedp_core.registry import Table
-from treedp_core.views import branching, consistency, lab, multiplicative, protects, ranges, start
+from treedp_core.views import branching, consistency, lab, methods, multiplicative, protects, ranges, start
 from treedp_core.views.entries import Entry
 
 VIEWS: Final = Table[Entry](
@@ -18,6 +18,7 @@ VIEWS: Final = Table[Entry](
         ranges.ENTRIES,
         branching.ENTRIES,
         start.ENTRIES,
+        methods.ENTRIES,
     )
 )
 """Every view of every page, and the sections under *More*."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pages.ui.glossary import TERMS
-from pages.ui.setting import Setting, choice, words
+from pages.ui.setting import Setting, choice, control, words
 from treedp_core.studies.methods.entries import KINDS, METHODS
 from treedp_core.studies.methods.papers import CLAIMS, PAPERS
+from treedp_core.views.inputs import parameter
+from treedp_core.views.methods import ClaimInputs, MethodInputs
 
 VIEWS: Final = {"methods": "Methods", "glossary": "Glossary", "papers": "Papers, checked"}
-DRAWN: Final = {"verdicts": "All numbers", "growth": "Its picture"}
 
 VIEW: Final = choice(
     "met_view", "methods", VIEWS, label="View",
@@ -20,20 +21,20 @@ KIND: Final = choice(
     "met_kind", "mechanisms", KINDS, label="Kind", look="select", width=190,
     help="Noise, what follows it, how ε is split, how errors are judged, what others do, or what nobody can beat.",
 )  # fmt: skip
-ONE: Final = choice(
-    "met_one", "mechanisms.gaussian", METHODS, label="Which one", look="select", width=280,
+ONE: Final = control(
+    parameter(MethodInputs, "one"), label="Which one", look="select", width=280,
     format=lambda name: METHODS[name].label, help="Every entry of the table, those of plug-ins last.",
 )  # fmt: skip
 PAPER: Final = choice(
     "met_paper", "ghazi", PAPERS, label="Paper", look="select", width=190, help="One of the four papers.",
 )  # fmt: skip
-CLAIM: Final = choice(
-    "met_claim", "ghazi.1", CLAIMS, label="Claim", look="select", width=290,
+CLAIM: Final = control(
+    parameter(ClaimInputs, "claim"), label="Claim", look="select", width=290,
     format=lambda name: f"{CLAIMS[name].place}: {CLAIMS[name].verdict.value}",
     help="A theorem, algorithm, figure or table, in the order of the paper.",
 )  # fmt: skip
-SHOWN: Final = choice(
-    "met_shown", "verdicts", DRAWN, label="Figure",
+SHOWN: Final = control(
+    parameter(ClaimInputs, "shown"), label="Figure",
     help="Today's numbers over the paper's; or the paper's own picture, with growth exponents measured.",
 )  # fmt: skip
 

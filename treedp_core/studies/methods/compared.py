@@ -116,11 +116,6 @@ def compared(name: str) -> Compared:
     return Compared("ε", list(epsilons), _over_best(found), label, f"{metric.label} ÷ the best", not is_exact)
 
 
-def compared_table(name: str) -> dict[str, list[float]]:
-    """Return the columns of `compared`."""
-    return compared(name).columns
-
-
 def small_tree() -> tuple[Tree, IntArray]:
     """Return a made-up data set: 5 binary splits, 1 000 records on 32 leaves, counts (n_nodes,)."""
     tree = Tree.from_branching_factors((2,) * SPLITS)

@@ -119,16 +119,16 @@ def n_steps(trials: int = TRIALS) -> int:
     return len(list(_checks())) * trials
 
 
-def self_check(trials: int = TRIALS, seed: int = SEED, watch: Watch | None = None) -> SelfCheck:
+def self_check(trials: int = TRIALS, watch: Watch | None = None, *, seed: int = SEED) -> SelfCheck:
     """Return every closed form of the tables beside a simulation of it.
 
     Parameters
     ----------
     trials : int
         Of each.
-    seed : int
     watch : Watch, optional
         Told of the trials that are done.
+    seed : int
 
     Raises
     ------

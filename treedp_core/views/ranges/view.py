@@ -7,10 +7,9 @@ from typing import Final
 
 from treedp_core.figures.ranges import error_by_length as drawn
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.records import Dataset
 from treedp_core.studies.ranges import RECORDS, TREES, Ranges, Way, of_lengths, three_ways
 from treedp_core.tree.text import product_text
-from treedp_core.views.entries import Entry
+from treedp_core.views.entries import Entry, alone
 from treedp_core.views.finding import Finding, Memo, Provenance, Tables, forgetful
 from treedp_core.views.inputs import Inputs, ReleaseInputs, of, parameter
 from treedp_core.views.parameters import choice, flag
@@ -101,15 +100,10 @@ def _counts(way: Way) -> str:
     return "" if way.least_squares else f" with {short(way.counts_on_average)} noisy counts a range"
 
 
-def _alone(inputs: Inputs, data: Dataset) -> Inputs:
-    """The inputs as they are: nothing is of a table."""
-    return inputs
-
-
 ENTRIES = (
-    Entry(page="ranges", part="ran_ranges_figure", inputs=RangesInputs, find=error_by_length, apart=_alone),
+    Entry(page="ranges", part="ran_ranges_figure", inputs=RangesInputs, find=error_by_length, apart=alone),
     *(
-        Entry(page=page, section="ranges", part=part, inputs=ExampleInputs, find=example, apart=_alone)
+        Entry(page=page, section="ranges", part=part, inputs=ExampleInputs, find=example, apart=alone)
         for page, part in (("start", "start_ranges_figure"), ("lesson", "les_ranges_figure"))
     ),
 )

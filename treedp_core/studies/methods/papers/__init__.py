@@ -60,13 +60,8 @@ def checked(paper: str) -> tuple[Checked, ...]:
     )
 
 
-def claim_table(paper: str) -> dict[str, list[str | float]]:
-    """Return the claims of a paper, a row for each number; nan where there is none."""
-    return rows_of_claims(checked(paper))
-
-
-def rows_of_claims(found: Sequence[Checked]) -> dict[str, list[str | float]]:
-    """Return `claim_table` of claims that have been checked."""
+def claim_table(found: Sequence[Checked]) -> dict[str, list[str | float]]:
+    """Return claims that were checked, a row for each number; nan where there is none."""
     rows = [(one, number) for one in found for number in one.numbers or (Number("–", math.nan, math.nan),)]
     return {
         "place": [one.claim.place for one, _ in rows],
@@ -79,13 +74,8 @@ def rows_of_claims(found: Sequence[Checked]) -> dict[str, list[str | float]]:
     }
 
 
-def ratio_table(paper: str) -> dict[str, list[str | float]]:
+def ratio_table(found: Sequence[Checked]) -> dict[str, list[str | float]]:
     """Return today's numbers over the paper's, one row each, at most `FARTHEST` times apart; 0 over 0 is 1."""
-    return rows_of_ratios(checked(paper))
-
-
-def rows_of_ratios(found: Sequence[Checked]) -> dict[str, list[str | float]]:
-    """Return `ratio_table` of claims that have been checked."""
     rows = [(one, number) for one in found for number in one.numbers]
     return {
         "place": [one.claim.place for one, _ in rows],

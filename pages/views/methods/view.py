@@ -1,0 +1,88 @@
+"""Methods: an entry of the tables beside the others of its kind, with the self-check; and claims of papers, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import streamlit as st
+
+from pages.ui import frame, router
+from pages.ui.glossary import also
+from pages.ui.page import Told
+from pages.ui.result import run_button
+from pages.ui.setting import Setting, in_a_row
+from pages.ui.text import formula, lit, prose, small_print
+from pages.ui.view import Seen, inputs_now, section, see
+from pages.views.methods import settings as s
+from treedp_core.registry import CLAIM
+from treedp_core.studies.methods.entries import METHODS
+from treedp_core.studies.methods.letters import letters, letters_of_paper
+from treedp_core.studies.methods.papers import CLAIMS, axis_of
+from treedp_core.views import VIEWS
+from treedp_core.views.methods import ClaimInputs, MethodInputs
+from treedp_core.words import short
+
+
+def show_method() -> Told:
+    """Show an entry, and the rest of its kind."""
+    with in_a_row():
+        _pick(s.KIND, s.ONE, {name: one.kind for name, one in METHODS.items()})
+        seen = see(VIEWS["methods.methods"], inputs_now(MethodInputs))
+        assert seen.slow is not None
+        run_button(seen.slow, "met_check_run", label="Self-check", help="Every closed form against a simulation of it.")
+    one = METHODS[seen.inputs.one]
+    if one.stated.formula:
+        formula(one.stated.formula, letters(one.kind, one.stated.formula))
+    frame.found(seen)
+    seen.say_state("Checking")
+    if seen.value is not None:
+        prose(section(seen, "check").finding.alt)
+    page, settings = one.opens
+    with st.container(horizontal=True, vertical_alignment="center"):
+        router.link(page, f"See {one.label} at work", settings)
+        if one.author:
+            small_print(f"From {lit(one.author, 60)}, {CLAIM}.", width="content")
+    return seen.told(more=partial(_more_of_method, seen))
+
+
+def _more_of_method(seen: Seen[MethodInputs]) -> None:
+    """Show all entries of the kind, and the self-check row by row."""
+    frame.found(section(seen, "kind"))
+    if seen.value is not None:
+        st.header("Self-check", anchor=False)
+        frame.found(section(seen, "check"))
+
+
+def show_paper() -> Told:
+    """Show a claim of a paper among all of it, or the paper's own picture."""
+    with in_a_row():
+        _pick(s.PAPER, s.CLAIM, {name: one.paper for name, one in CLAIMS.items()})
+        s.SHOWN.draw()
+    one, drawn = CLAIMS[s.CLAIM.value], ".growth" * (s.SHOWN.value == "growth")
+    seen = see(VIEWS[f"methods.papers{drawn}"], inputs_now(ClaimInputs))
+    also(letters_of_paper(one.paper, seen.finding.answer))
+    if drawn:
+        also(letters_of_paper(one.paper, " ".join((axis_of(one.paper), *seen.finding.table))))
+    frame.found(seen, is_first=True)
+    page, settings = one.opens
+    router.link(page, f"See {one.place} at work", settings)
+    return seen.told(more=partial(_more_of_paper, seen.inputs))
+
+
+def _more_of_paper(inputs: ClaimInputs) -> None:
+    """Show every claim of the paper, a row for each of its numbers."""
+    numbers = dict.fromkeys(("today", "the paper's"), partial(short, digits=5))
+    frame.found(see(VIEWS["methods.papers.claims"], inputs), formats=numbers)
+
+
+def _pick(group: Setting[str], one: Setting[str], groups: Mapping[str, str]) -> None:
+    """Ask for one of a group, by the group of each; where a link names only the one, the group is its own."""
+
+    def of_group() -> list[str]:
+        return [name for name, of in groups.items() if of == group.value]
+
+    if groups[one.value] != group.value:
+        group.set(groups[one.value])
+    group.draw(on_change=lambda: one.set(of_group()[0]))
+    one.draw(offered=of_group())

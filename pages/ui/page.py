@@ -185,7 +185,7 @@ class Page:
             view = self._chosen()
             told = view.show()
             data = told.data or store.dataset()
-            if self.uses_plugin or read_by_plugin(told.strip, data):
+            if NOT_REVIEWED not in told.badges and (self.uses_plugin or read_by_plugin(told.strip, data)):
                 told = told._replace(badges=f"{told.badges}, {NOT_REVIEWED}")
             st.session_state[_SAID] = told.strip, told.badges
         with heading:

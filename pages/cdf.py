@@ -2,9 +2,8 @@
 
 from pages.ui.page import Page, View
 from pages.ui.unused import PLAIN, unspent
-from pages.views.cdf import error, experiment, optimal, release
 from pages.views.cdf import settings as s
-from pages.views.cdf.sides import sides
+from pages.views.cdf import view
 
 PAGE = Page(
     name="cdf",
@@ -26,21 +25,20 @@ PAGE = Page(
     views=(
         View(
             "release",
-            release.show,
+            view.release,
             question="How many are at most x, and how sure is that?",
             ignores=unspent(s.MECHANISM) | PLAIN,
         ),
-        View("error", error.show, question="Which tree errs least at my ε?", ignores=error.IGNORES),
+        View("error", view.error, question="Which tree errs least at my ε?", ignores=view.ERROR_IGNORES),
         View(
             "experiment",
-            experiment.show,
+            view.experiment,
             question="How close does a released CDF come to the true one?",
-            ignores=experiment.IGNORES,
+            ignores=view.EXPERIMENT_IGNORES,
         ),
-        View("optimal", optimal.show, question="How much better could any mechanism be?", ignores=optimal.IGNORES),
+        View("optimal", view.optimal, question="How much better could any mechanism be?", ignores=view.OPTIMAL_IGNORES),
     ),
     switch=s.VIEW,
-    releases=sides,
 )
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import plotly.graph_objects as go
 
 from treedp_core.figures.colour import rgba
 from treedp_core.figures.curves import LEFT, RIGHT
@@ -78,7 +77,7 @@ class CdfLines:
 
 def band_figure(
     lines: CdfLines, widths: Sequence[Width], *, x_title: str, chosen: tuple[float, float] | None = None
-) -> go.Figure:
+) -> Draft:
     """Return half widths of bands by value, and above them the cumulative counts with the band of one's own.
 
     Next to a CDF a band of every tree is a stroke: how far it reaches is seen on an axis of its own. The chosen range
@@ -86,7 +85,7 @@ def band_figure(
     each stands at what its answer is off by at most, from its first bin to its last.
 
     >>> one = CdfLines(np.array([0.0, 1.0, 2.0]), np.array([3, 5]), np.array([4.0, 5.0]), np.array([4, 5]))
-    >>> fig = band_figure(one, [Width("yours", "2", np.array([2.5, 0.0]))], x_title="age")
+    >>> fig = band_figure(one, [Width("yours", "2", np.array([2.5, 0.0]))], x_title="age").figure()
     >>> [(trace.name, trace.yaxis) for trace in fig.data]
     [('true (NOT PRIVATE)', 'y2'), ('noisy', 'y2'), ('consistent', 'y2'), ('yours (2) ± 2.5', None)]
     """
@@ -112,7 +111,7 @@ def band_figure(
         | {"domain": ABOVE, "anchor": "x", "nticks": 4},
         legend2={**fig.layout["legend"], "y": BELOW[1] + 0.01},
     )
-    return _shade(fig, chosen).figure()
+    return _shade(fig, chosen)
 
 
 BELOW: Final = (0.0, 0.5)
@@ -181,11 +180,11 @@ def _cdf_bounds(lines: CdfLines) -> tuple[float, float]:
     return limits([lines.truth, lines.consistent, seen], log=False, default=(0.0, 1.0))
 
 
-def cdf_errors(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | None = None) -> go.Figure:
+def cdf_errors(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | None = None) -> Draft:
     """Return how far the noisy and the consistent cumulative counts are off, with the band, minus the true counts.
 
     >>> one = CdfLines(np.array([0.0, 1.0, 2.0]), np.array([3, 5]), np.array([4.0, 5.0]), np.array([4, 5]))
-    >>> cdf_errors(one, x_title="age").data[0].y.tolist()
+    >>> cdf_errors(one, x_title="age").figure().data[0].y.tolist()
     [0.0, 1.0, 0.0]
     """
     at = thinned(lines.noisy - lines.truth)
@@ -208,7 +207,7 @@ def cdf_errors(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | N
         yaxis=axis("error (records)", log=False, bounds=bounds, grid=True),
     )
     fig.add_hline(y=0, line={"color": GREY, "width": 2})
-    return _shade(fig, chosen).update_layout(height=300).figure()
+    return _shade(fig, chosen).update_layout(height=300)
 
 
 def thinned(values: AnyArray) -> IntArray:
@@ -248,12 +247,12 @@ WORST_SHOWN: Final = 5.0
 """How many times the least the bars at your epsilon reach at most; what is worse is cut there, and keeps its number."""
 
 
-def pipeline_figure(curves: Sequence[PipelineCurve], epsilon: float) -> go.Figure:
+def pipeline_figure(curves: Sequence[PipelineCurve], epsilon: float) -> Draft:
     """Return error curves of pipelines, both axes logarithmic, and beside them their errors at one epsilon, ranked.
 
     >>> x = np.array([0.1, 1.0])
     >>> two = [PipelineCurve("Histogram", "histogram", x, 4 / x), PipelineCurve("Tree", "tree", x, 3 / x)]
-    >>> fig = pipeline_figure(two, 1.0)
+    >>> fig = pipeline_figure(two, 1.0).figure()
     >>> fig.data[0].line.color, fig.data[-1].x.tolist(), [one.text for one in fig.layout.annotations[1:]]
     ('#009E73', [3.0, 4.0], ['Tree: 3', 'Histogram: 4'])
     """
@@ -277,7 +276,7 @@ def pipeline_figure(curves: Sequence[PipelineCurve], epsilon: float) -> go.Figur
         yaxis2={"visible": False, "range": [len(at) - 0.6, -0.8], "anchor": "x2"},
     )
     rows = [(curve.label, error, _look(curve)) for error, curve in at]
-    return _ranked(fig, rows, start=0.0, top=top, axes="x2 y2").figure()
+    return _ranked(fig, rows, start=0.0, top=top, axes="x2 y2")
 
 
 def _ranked(
@@ -327,10 +326,10 @@ def _curve(curve: PipelineCurve) -> Trace:
     )  # fmt: skip
 
 
-def gain_figure(gains: Sequence[Gain], *, x_title: str) -> go.Figure:
+def gain_figure(gains: Sequence[Gain], *, x_title: str) -> Draft:
     """Return dumbbells: each pipeline's distance from the true CDF before and after consistency, the first on top.
 
-    >>> fig = gain_figure([Gain("paper", 18.54, 0.0, 10.72, 0.0)], x_title="distance")
+    >>> fig = gain_figure([Gain("paper", 18.54, 0.0, 10.72, 0.0)], x_title="distance").figure()
     >>> [trace.name for trace in fig.data if trace.mode == "markers"]
     ['as released', 'made consistent']
     """
@@ -357,7 +356,7 @@ def gain_figure(gains: Sequence[Gain], *, x_title: str) -> go.Figure:
     fig.update_yaxes(
         tickvals=rows, ticktext=labels, range=[len(gains) - 0.4, -0.6], automargin=True, showgrid=False, zeroline=False
     )
-    return fig.update_layout(height=110 + 58 * len(gains)).figure()
+    return fig.update_layout(height=110 + 58 * len(gains))
 
 
 def _dots(x: FloatArray, y: FloatArray, se: FloatArray, name: str, colour: str, symbol: str) -> Trace:

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Final
 
 from treedp_core.registry import Table
-from treedp_core.views import branching, consistency, lab, methods, multiplicative, protects, ranges, start
+from treedp_core.views import branching, cdf, consistency, lab, methods, multiplicative, protects, ranges, start
 from treedp_core.views.entries import Entry
 
 VIEWS: Final = Table[Entry](
@@ -19,6 +19,7 @@ VIEWS: Final = Table[Entry](
         branching.ENTRIES,
         start.ENTRIES,
         methods.ENTRIES,
+        cdf.ENTRIES,
     )
 )
 """Every view of every page, and the sections under *More*."""

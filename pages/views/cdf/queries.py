@@ -17,35 +17,16 @@ from pages.ui.reading import by_worker, say
 from pages.ui.result import forget
 from pages.ui.text import lit, small_print
 from pages.views.cdf import settings as s
-from treedp_core.checks import InputError
 from treedp_core.notebook.listed import Listed
 from treedp_core.notebook.study import visible
 from treedp_core.records.watched import read
 from treedp_core.studies.cdf.matrices.listed import doubtful_marks, ranges_of_table
-from treedp_core.studies.cdf.matrices.wanted import MAX_BINS, MAX_RANGES, Ranges, ranges_from_text
+from treedp_core.studies.cdf.matrices.wanted import MAX_BINS, MAX_RANGES
 from treedp_core.words import plural, whole
 
 SLOT: Final = "cdf_queries"
 FEWER: Final = "save it with fewer columns"
 EXAMPLE: Final = "lower,upper,weight\n1,10,1\n5,20,0.5"
-
-
-def asked_ranges() -> Ranges:
-    """Return the ranges of the table in use, else those that are typed.
-
-    Raises
-    ------
-    InputError
-        ``RANGE_BOUNDS`` where there are none, or those of a table are not in this session.
-    """
-    word = s.LISTED.value
-    if not word:
-        return ranges_from_text(s.RANGES.value)
-    if (table := listed.lists().get(word)) is None:
-        raise InputError(
-            "RANGE_BOUNDS", "These ranges stood in a table that is not here: upload it again, or type them."
-        )
-    return table.ranges
 
 
 def show() -> None:

@@ -18,12 +18,11 @@ from pages.ui.text import lit, literal_sentence, small_print
 from pages.ui.upload import Count, choose_columns, upload
 from pages.views.cdf import settings as s
 from treedp_core.checks import InputError
-from treedp_core.notebook.code import Ran, given
+from treedp_core.notebook.code import Ran
 from treedp_core.records import Dataset
-from treedp_core.studies.branching.question import bins_from_text
 from treedp_core.studies.cdf.bins import Bins, bins_of
+from treedp_core.views.cdf.inputs import SAMPLE, SOURCES
 
-SAMPLE: Final = "ages"
 FORM: Final = "Column and bounds"
 _LAST: Final = "_cdf_bins_used"
 _ASKED: Final = "_cdf_column_asked"
@@ -34,25 +33,26 @@ APART: Final = (
 )
 
 
-def choose(beside: Callable[[], object]) -> tuple[Bins, Callable[[], object]]:
-    """Show the sources; return the bins in use, and what says below the figure what there is to say of them.
+def choose(beside: Callable[[], object]) -> tuple[Ran[Dataset], Callable[[], object]]:
+    """Show the sources; return the data in use, and what says below the figure what there is to say of them.
 
     They are those of the ages, or the last good ones, after a refusal. `beside` draws the controls that stand in the
     same row; the questions about a column are in a popover there.
     """
     with in_a_row():
-        s.SOURCE.draw(offered=uploads.offered(s.SOURCES, ("upload",), s.SOURCE.value))
+        s.SOURCE.draw(offered=uploads.offered(SOURCES, ("upload",), s.SOURCE.value))
         beside()
         if s.SOURCE.value == "upload":
             _popover()
+    if s.SOURCE.value == "upload" and _column() is None:
+        return _meanwhile(_say_what_is_missing)
+    data = _data(s.SOURCE.value)
     try:
-        bins = None if s.SOURCE.value == "upload" and _column() is None else _of(s.SOURCE.value)
+        bins = bins_of(data.value)
     except InputError as error:
         return _meanwhile(partial(refusal, error))
-    if bins is None:
-        return _meanwhile(_say_what_is_missing)
     st.session_state[_LAST] = s.SOURCE.value
-    return bins, partial(_say, bins)
+    return data, partial(_say, bins)
 
 
 def _popover() -> None:
@@ -68,38 +68,22 @@ def _popover() -> None:
         _ask_for_a_column()
 
 
-def asked_bins() -> tuple[int, int, Callable[[], object]]:
-    """Show the source and the number of bins; return K, asked for or that of the data, the latter, and what to say."""
-    bins, say = choose(s.BINS.draw)
-    text = s.BINS.value.strip()
-    try:
-        return bins_from_text(text) if text else bins.n_within, bins.n_within, say
-    except InputError as error:
-        return bins.n_within, bins.n_within, partial(_say_refused, error, say)
-
-
-def _say_refused(error: InputError, say: Callable[[], object]) -> None:
-    say()
-    refusal(error)
-    small_print("The bins of the data are used meanwhile.")
-
-
 def _say_what_is_missing() -> None:
     table = kept.of(_own())
     if table is not None and table.columns is not None and table.columns.numbers:
         small_print(f"{lit(table.data.name, 40)} has no bins in a row yet: choose one of its columns, and its bounds.")
 
 
-def _meanwhile(why: Callable[[], object]) -> tuple[Bins, Callable[[], object]]:
-    """The last good bins, in place of those that are not there."""
-    last = st.session_state.get(_LAST, "ages")
-    bins = _of("ages" if last == "upload" and _column() is None else last)
+def _meanwhile(why: Callable[[], object]) -> tuple[Ran[Dataset], Callable[[], object]]:
+    """The last good data, in place of those that are not there."""
+    last = st.session_state.get(_LAST, SAMPLE)
+    data = _data(SAMPLE if last == "upload" and _column() is None else last)
 
     def say() -> None:
         why()
-        small_print(f"{lit(bins.name, 40)} is shown meanwhile.")
+        small_print(f"{lit(data.value.name, 40)} is shown meanwhile.")
 
-    return bins, say
+    return data, say
 
 
 def _say(bins: Bins) -> None:
@@ -118,22 +102,11 @@ def _say(bins: Bins) -> None:
             )
 
 
-def _of(source: str) -> Bins:
-    return bins_of(_data(source).value)
-
-
 def _data(source: str) -> Ran[Dataset]:
     column = _column() if source == "upload" else None
     if column is not None:
         return column
     return store.used() if source == "current" else store.used_sample(SAMPLE)
-
-
-def again(bins: Bins) -> Ran[Bins]:
-    """Return the call that makes the bins in use again."""
-    made = (_data(source) for source in s.SOURCES)
-    data = next((one for one in made if one.value.fingerprint == bins.fingerprint), _data(s.SOURCE.value))
-    return given(bins, bins_of, data).named("bins")
 
 
 def _own() -> str:

@@ -230,15 +230,17 @@ SEARCHES: Final = {
 }
 
 
-def seek(asked: tuple[str, Wanted, bool], watch: Watch | None = None) -> Sought:
-    """Return what the search of a strategy in `SEARCHES` finds: `asked` are both, and whether records are replaced.
+def seek(question: tuple[str, Wanted, bool], watch: Watch | None = None) -> Sought:
+    """Return the matrix of a strategy in `SEARCHES` for the counts that are wanted, where records are replaced or not.
 
     Raises
     ------
+    InputError
+        ``BOUND_SIZE`` for more bins than are sought for.
     Cancelled
         When the watch says so.
     """
-    strategy, wanted, by_pairs = asked
+    strategy, wanted, by_pairs = question
     return SEARCHES[strategy].find(wanted, by_pairs, watch)
 
 

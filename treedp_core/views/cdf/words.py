@@ -6,19 +6,18 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from pages.ui.text import lit
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.cdf import CdfSettings
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import Draw
 from treedp_core.studies.cdf.gains import Gain
-from treedp_core.studies.cdf.partition import DividedPlan
+from treedp_core.studies.cdf.partition import DividedPlan, even_below
 from treedp_core.studies.cdf.plan import AnyPlan
 from treedp_core.studies.cdf.quantile import interval, told
 from treedp_core.studies.cdf.release import PARTITION, STRATEGIES, TREE
 from treedp_core.studies.cdf.widths import EQUAL, Width
-from treedp_core.words import exact, lower_first, margin, plural, setting_text, short, whole
+from treedp_core.words import exact, literal, lower_first, margin, plural, setting_text, short, whole
 
 PROTECTS: Final = NeighbouringRelation.REPLACE_ONE
 """Whom the paper and the bound protect."""
@@ -39,7 +38,7 @@ def what(settings: CdfSettings) -> str:
 def instead(strategy: str, tree: CdfSettings) -> str:
     """Return that a tree is released in place of a matrix that was asked for."""
     return (
-        f":material/info: The best tree, {tree.way}, errs less here than the {STRATEGIES[strategy].label.lower()} that "
+        f"The best tree, {tree.way}, errs less here than the {STRATEGIES[strategy].label.lower()} that "
         "was found, by the exact mean squared error of the counts that you want, so it is released instead."
     )
 
@@ -49,6 +48,38 @@ def rests_on(plan: AnyPlan) -> str:
     if isinstance(plan, DividedPlan):
         return "where buckets end, bin by bin between; within one the band reaches from end to end, as bias is unknown"
     return "it depends on no records"
+
+
+def end(mine: Draw) -> str:
+    """Return what consistent counts end at."""
+    release = mine.release
+    is_public = release.n_records is not None and release.other is None
+    return "N" if is_public else f"{whole(release.inside)}, the released number of records in all bins, rounded"
+
+
+def below(mine: Draw, widths: Sequence[Width]) -> str:
+    """Return what stands below the CDF."""
+    if widths[0].own is not None:
+        return (
+            "how far the answer to each of your ranges is off at most by itself, 95 %, from its first bin to its last "
+            f"(a sum at each of its parts), from {whole(mine.band.trials)} simulated errors; it depends on no records"
+        )
+    return (
+        "half width of the band that holds for all cumulative counts at once, 95 %: "
+        f"{short(mine.band.multiple)} exact standard deviations for yours, from {whole(mine.band.trials)} simulated "
+        f"errors; {rests_on(mine.plan)}"
+    )
+
+
+def rule(settings: CdfSettings) -> str:
+    """Return what can be said of a partition before any data are seen, from N, ε and K, where N is public."""
+    if not settings.unit.total_is_public:
+        return "N is not public here, so no rule chooses for you."
+    return (
+        "From public numbers alone: up to ε × N = "
+        f"{short(even_below(settings.n_bins, settings.unit))} even N spread evenly over all bins errs less than bins "
+        "alone, whatever the counts (formula)."
+    )
 
 
 def median_answer(data: Bins, mine: Draw) -> str:
@@ -87,7 +118,7 @@ def others_answer(data: Bins, mine: Draw) -> str:
 
 
 def _named(value: float | str) -> str:
-    return lit(value, 40) if isinstance(value, str) else exact(value)
+    return literal(value, 40) if isinstance(value, str) else exact(value)
 
 
 def band_answer(widths: Sequence[Width], total: int) -> str:

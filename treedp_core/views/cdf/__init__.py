@@ -1,0 +1,51 @@
+"""Cumulative counts, ranges and quantiles of a numeric column."""
+
+from treedp_core.views.cdf import pipelines, release
+from treedp_core.views.cdf.inputs import CdfInputs, ExperimentInputs, PipelineInputs
+from treedp_core.views.cdf.pipelines import (
+    baselines,
+    beside_the_paper,
+    distance_from_optimal,
+    error_against_epsilon,
+    errors_at,
+    headline,
+    published_experiment,
+)
+from treedp_core.views.cdf.release import (
+    dawa,
+    distance,
+    error_band,
+    errors,
+    one_range,
+    own_ranges,
+    quantiles,
+    release_plan,
+    spent,
+    when_partition_pays,
+)
+
+ENTRIES = (*release.ENTRIES, *pipelines.ENTRIES)
+
+__all__ = [
+    "ENTRIES",
+    "CdfInputs",
+    "ExperimentInputs",
+    "PipelineInputs",
+    "baselines",
+    "beside_the_paper",
+    "dawa",
+    "distance",
+    "distance_from_optimal",
+    "error_against_epsilon",
+    "error_band",
+    "errors",
+    "errors_at",
+    "headline",
+    "one_range",
+    "own_ranges",
+    "published_experiment",
+    "quantiles",
+    "release_plan",
+    "spent",
+    "when_partition_pays",
+]

@@ -239,7 +239,9 @@ def optimal() -> Told:
     seen = see(VIEWS["cdf.optimal"], inputs_now(PipelineInputs), call(Tables, data).named("tables"))
     frame.found(seen)
     say_of_bins()
-    seen.say_state(f"Seeking the bound for K = {seen.inputs.bins} (K = {BOUND_BINS} is shown)", "rounds")
+    asked = seen.inputs.bins
+    asked = whole(int(asked)) if asked.isdecimal() else asked
+    seen.say_state(f"Seeking the bound for K = {asked} (K = {BOUND_BINS} is shown)", "rounds")
     _use(bins_of(data.value).n_within)
     return seen.told()
 

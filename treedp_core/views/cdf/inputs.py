@@ -213,10 +213,12 @@ class PipelineInputs(ReleaseInputs):
     def apart(self, data: Dataset) -> PipelineInputs | None:
         """Return the inputs that say by themselves what they take of a table; None where they cannot."""
         try:
-            n_bins = self.n_bins(data)
+            bins = str(self.n_bins(data))
         except InputError:
+            bins = self.bins  # what is refused is refused by whoever needs it
+        if not bins.strip():
             return None
-        return replace(self, bins=str(n_bins), delta=self.usable_delta(data.total), contributions=self.protected(data))
+        return replace(self, bins=bins, delta=self.usable_delta(data.total), contributions=self.protected(data))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ from pages.ui.page import Page, View
 from pages.ui.unused import PLAIN, unspent
 from pages.views.cdf import settings as s
 from pages.views.cdf import view
+from treedp_core.views import VIEWS
 
 PAGE = Page(
     name="cdf",
@@ -26,17 +27,17 @@ PAGE = Page(
         View(
             "release",
             view.release,
-            question="How many are at most x, and how sure is that?",
+            question=VIEWS["cdf.release"].question,
             ignores=unspent(s.MECHANISM) | PLAIN,
         ),
-        View("error", view.error, question="Which tree errs least at my ε?", ignores=view.ERROR_IGNORES),
+        View("error", view.error, question=VIEWS["cdf.error"].question, ignores=view.ERROR_IGNORES),
         View(
             "experiment",
             view.experiment,
-            question="How close does a released CDF come to the true one?",
+            question=VIEWS["cdf.experiment"].question,
             ignores=view.EXPERIMENT_IGNORES,
         ),
-        View("optimal", view.optimal, question="How much better could any mechanism be?", ignores=view.OPTIMAL_IGNORES),
+        View("optimal", view.optimal, question=VIEWS["cdf.optimal"].question, ignores=view.OPTIMAL_IGNORES),
     ),
     switch=s.VIEW,
 )

@@ -47,42 +47,45 @@ def widths(size: int) -> list[Width]:
 
 
 def test_many_bins_make_small_figures_of_arrays() -> None:
-    for fig in (band_figure(lines(10**5), widths(10**5), x_title="x"), cdf_errors(lines(10**5), x_title="x")):
+    for fig in (
+        band_figure(lines(10**5), widths(10**5), x_title="x").figure(),
+        cdf_errors(lines(10**5), x_title="x").figure(),
+    ):
         assert all(isinstance(trace.y, np.ndarray) and trace.y.size <= 2101 for trace in fig.data)
 
 
 def test_the_chosen_range_is_shaded() -> None:
-    fig = band_figure(lines(5), widths(5), x_title="x", chosen=(1.0, 3.0))
+    fig = band_figure(lines(5), widths(5), x_title="x", chosen=(1.0, 3.0)).figure()
     assert (fig.layout.shapes[0].x0, fig.layout.shapes[0].x1) == (1.0, 3.0)
 
 
 def test_without_records_the_axes_stand() -> None:
     none = np.zeros(4, dtype=np.int64)
-    fig = band_figure(CdfLines(np.arange(5.0), none, none, none, (none, none)), widths(4), x_title="x")
+    fig = band_figure(CdfLines(np.arange(5.0), none, none, none, (none, none)), widths(4), x_title="x").figure()
     assert fig.layout.yaxis2.range[1] > 0
 
 
 def test_the_axis_title_is_literal() -> None:
-    fig = band_figure(lines(5), widths(5), x_title="<a href='x'>$y$</a>")
+    fig = band_figure(lines(5), widths(5), x_title="<a href='x'>$y$</a>").figure()
     assert fig.layout.xaxis.title.text == "&lt;a href='x'&gt;&#36;y&#36;&lt;/a&gt;"
 
 
 def test_identities_differ_in_more_than_colour() -> None:
     kinds = ["tree", "tree, least squares", "best", "binary", "histogram", "range queries", "other"]
     x = np.array([0.1, 1.0])
-    fig = pipeline_figure([PipelineCurve(k, k, x, 1 / x) for k in kinds], 1.0)
+    fig = pipeline_figure([PipelineCurve(k, k, x, 1 / x) for k in kinds], 1.0).figure()
     looks = {(t.line.dash, t.marker.symbol) for t in fig.data[:-1]}
     assert len(looks) == len(kinds)
 
 
 def test_half_widths_stand_on_a_linear_axis_from_zero_below_the_cdf() -> None:
-    fig = band_figure(lines(50), widths(50), x_title="x")
+    fig = band_figure(lines(50), widths(50), x_title="x").figure()
     below, above = fig.layout.yaxis, fig.layout.yaxis2
     assert (below.type, below.range[0]) == (None, 0.0) and below.range[1] >= 14
     assert 1.5 < (below.domain[1] - below.domain[0]) / (above.domain[1] - above.domain[0]) < 2.5
     assert [trace.name for trace in fig.data if trace.yaxis is None] == ["yours (50) ± 7", "binary tree ± 14"]
     (long, *_) = widths(50)
-    fig = band_figure(lines(50), [replace(long, way="Optimal matrix for cumulative counts")], x_title="x")
+    fig = band_figure(lines(50), [replace(long, way="Optimal matrix for cumulative counts")], x_title="x").figure()
     assert fig.data[-1].name == "yours ± 7", "no second line in a narrow window"
     assert style.present(fig).layout.legend2.font.size == 24
 
@@ -93,7 +96,7 @@ def test_ranges_of_ones_own_stand_at_their_own_errors_in_place_of_a_band() -> No
     found = [replace(one, own=Reach(asked, 9.0, np.array([3.0, 8.0]))) for one in widths(5)]
     mine = lines(5)
     mine.edges[-1] = 7.0
-    fig = band_figure(mine, found, x_title="x")
+    fig = band_figure(mine, found, x_title="x").figure()
     below = [trace for trace in fig.data if trace.yaxis is None]
     assert [trace.name for trace in below] == ["yours (5) ± 9", "binary tree ± 9"]
     for trace in below:
@@ -105,14 +108,14 @@ def test_ranges_of_ones_own_stand_at_their_own_errors_in_place_of_a_band() -> No
 
 def test_what_is_far_worse_is_cut_and_keeps_its_number() -> None:
     x = np.array([1.0, 2.0])
-    fig = pipeline_figure([PipelineCurve(str(k), "", x, k / x) for k in (1.0, 3.0, 50.0)], 1.0)
+    fig = pipeline_figure([PipelineCurve(str(k), "", x, k / x) for k in (1.0, 3.0, 50.0)], 1.0).figure()
     assert fig.data[-1].x.tolist() == pytest.approx([1.0, 3.0, 5.2])
     assert [one.text for one in fig.layout.annotations[1:]] == ["1.0: 1", "3.0: 3", "50.0: 50 →"]
 
 
 def test_dumbbells_start_at_zero_and_grow_with_rows() -> None:
     gains = [Gain("a", 18.0, 0.5, 10.0, 0.2), Gain("b", 6.0, 0.1, 3.5, 0.1)]
-    fig = gain_figure(gains, x_title="distance")
+    fig = gain_figure(gains, x_title="distance").figure()
     assert fig.layout.xaxis.range[0] == 0
     assert fig.layout.xaxis.range[1] > 18
     assert list(fig.layout.yaxis.ticktext) == ["a", "b"]

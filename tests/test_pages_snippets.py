@@ -83,7 +83,7 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("cdf", {"cdf_source": "current", "cdf_tree": "identity", "cdf_mechanism": "laplace", "cdf_for": "ranges"}, (),
      CDF | {"cdf_ledger"}),
     ("cdf", {"cdf_tree": "partition", "cdf_mechanism": "laplace", "cdf_for": "bins", "nbr": "add_or_remove_one"}, (),
-     CDF | {"cdf_partition_ledger", "cdf_when", "cdf_dawa"}),
+     CDF | {"cdf_ledger", "cdf_when", "cdf_dawa"}),
     ("cdf", {"cdf_view": "error", "cdf_bins": "64", "contributions": "2"}, (),
      {"cdf_error", "cdf_error_at", "cdf_baselines"}),
     ("cdf", {"cdf_view": "optimal", "cdf_bins": "16"}, (), {"cdf_optimal"}),

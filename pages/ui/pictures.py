@@ -38,7 +38,7 @@ def show_range(seen: Seen[AnyRanges], *, key: str, shown: tuple[int, int] = (0, 
 def one_range(inputs: ExampleInputs, page: str, *, key: str) -> None:
     """Show one range in three ways below the first screen of a page, under a heading of its own."""
     _heading("One range, three ways", *BADGES)
-    show_range(see(VIEWS[f"{page}.ranges"], inputs), key=key)
+    show_range(see(VIEWS[f"{page}.example"], inputs), key=key)
 
 
 def with_or_without(inputs: ReleaseInputs, page: str) -> None:

@@ -17,7 +17,7 @@ from treedp_core.studies.lesson import Revealed, bars, most_frequent, revealed, 
 LOOKS: Final = ((AFTER, "solid"), (BEFORE, "dash"), (GREY, "dot"))
 
 
-def before_the_guess() -> go.Figure:
+def before_the_guess() -> Draft:
     """Return empty axes, which tell nothing.
 
     >>> len(before_the_guess().data)
@@ -28,12 +28,12 @@ def before_the_guess() -> go.Figure:
     fig.add_annotation(
         x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, text="?", font={"color": GREY, "size": 72}
     )
-    return fig.figure()
+    return fig
 
 
-def of_guess(step: str, guess: float) -> go.Figure:
+def of_guess(step: str, guess: float) -> Draft:
     """Return the curve that a guess leads to, see `revealed`."""
-    return _curve(step, guess, "your guess").figure()
+    return _curve(step, guess, "your guess")
 
 
 def of_class(step: str, counts: Mapping[float, int]) -> go.Figure:
@@ -106,7 +106,7 @@ def _mark(fig: Draft, found: Revealed, x: float, text: str, colour: str, height:
     )  # fmt: skip
 
 
-def points_of_steps(points: Mapping[str, Sequence[int]]) -> go.Figure:
+def points_of_steps(points: Mapping[str, Sequence[int]]) -> Draft:
     """Return how many exercises of each step are solved, beside how many there are, from `points_table`."""
     right, of = points["right"], points["exercises"]
     steps = list(range(1, len(of) + 1))
@@ -120,4 +120,4 @@ def points_of_steps(points: Mapping[str, Sequence[int]]) -> go.Figure:
         yaxis=axis("exercises", log=False, bounds=(0.0, max(of) + 0.5), grid=True) | {"dtick": 1},
     )
     fig.update_layout(barmode="overlay")
-    return fig.figure()
+    return fig

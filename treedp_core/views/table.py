@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Final
 
 from treedp_core.registry import Table
-from treedp_core.views import branching, cdf, consistency, lab, methods, multiplicative, protects, ranges, start
+from treedp_core.views import branching, cdf, consistency, lab, lesson, methods, multiplicative, protects, ranges, start
 from treedp_core.views.entries import Entry
 
 VIEWS: Final = Table[Entry](
@@ -20,6 +20,7 @@ VIEWS: Final = Table[Entry](
         start.ENTRIES,
         methods.ENTRIES,
         cdf.ENTRIES,
+        lesson.ENTRIES,
     )
 )
 """Every view of every page, and the sections under *More*."""

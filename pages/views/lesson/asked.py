@@ -17,6 +17,7 @@ from pages.ui.text import alert, prose
 from pages.views.lesson import settings as s
 from treedp_core.checks import InputError
 from treedp_core.studies.lesson import Question, Step, answers, drag_for_browser, mark, number_of, with_answer
+from treedp_core.views.lesson.view import PLACES
 
 HAND_IN: Final = "Hand in my guess"
 """The button of a question whose answer the whole class waits for."""
@@ -94,7 +95,7 @@ def _take(name: str, key: str) -> None:
         value = float(held) if isinstance(held, int) else number_of(str(held or ""))
         had_one = name in answers(s.ANSWERS.value)
         s.ANSWERS.set(with_answer(s.ANSWERS.value, name, value))
-        if name in s.PLACES:
+        if name in PLACES:
             classroom.guess(name, value, had_one=had_one)
         st.session_state[f"more_lesson_{name.partition('.')[0]}_basic"] = True  # the exercises are there
     except InputError as error:

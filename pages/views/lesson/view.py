@@ -14,36 +14,29 @@ from pages.ui.page import Told
 from pages.ui.pictures import one_range, with_or_without
 from pages.ui.settings import PRESENT
 from pages.ui.text import prose, small_print
+from pages.ui.view import inputs_now, see
 from pages.views.lesson import settings as s
 from pages.views.lesson.asked import CHECK, HAND_IN, RUN, ask, drag, is_refused, reaction
 from pages.views.lesson.taught import ask_hands, has_hands, said_to_class, show_hands, teach, teachers_keys, wait
-from treedp_core.figures.lesson import before_the_guess, of_guess, points_of_steps
-from treedp_core.notebook.code import call
 from treedp_core.studies.lesson import (
     CARD,
-    DRAWS,
     STEPS,
-    Step,
     answers,
     exercises,
     hand_out,
-    mark,
     minutes_left,
-    points_table,
-    question_table,
-    reveal_table,
-    revealed,
     score,
     step_named,
     steps_done,
     teacher_sheet,
 )
+from treedp_core.views import VIEWS
 from treedp_core.views.inputs import ReleaseInputs
+from treedp_core.views.lesson import LessonInputs
+from treedp_core.views.lesson.view import PLACES
 from treedp_core.views.ranges import ExampleInputs
-from treedp_core.words import plural, whole
+from treedp_core.words import plural
 
-FIRST: Final = "Guess first: drag or type. Your own number is then run, and you see what it leads to."
-NOTHING: Final = "Nothing is shown before the guess."
 EXAMPLE: Final = ReleaseInputs(epsilon=step_named("noise").predict.given["epsilon"])
 """What *With or without you* shows in the lesson: the ε of its second step."""
 
@@ -67,9 +60,11 @@ def show(name: str) -> Told:
     elif guess is not None and classroom.waits(name):
         wait(step, guess, partial(drag, step))
     elif guess is None:
-        _before(step)
+        frame.found_moving(see(VIEWS[f"lesson.{name}.before"], inputs_now(LessonInputs)), partial(drag, step))
     else:
-        _reveal(step, guess)
+        frame.found(see(VIEWS[f"lesson.{name}"], inputs_now(LessonInputs)))
+        if told := said_to_class(step):  # beside the figure's answer, which goes into pins and files
+            prose(told)
     _onward(name, after=partial(_exercises_left, name))
     is_told = guess is not None and not classroom.waits(name)
     return Told(_where(name), "formula", more=partial(_more, name, has_picture=is_told))
@@ -84,28 +79,11 @@ def _more(name: str, *, has_picture: bool) -> None:
         one_range(ExampleInputs(), "lesson", key="les_ranges")
 
 
-def _before(step: Step) -> None:
-    """Show nothing but an axis, on which a guess may be dragged."""
-    frame.moving(
-        partial(drag, step), key=f"les_{step.name}", alt=NOTHING, caption=f"{NOTHING} Formula.", answer=FIRST,
-        ran=call(question_table, step.name), still=call(before_the_guess),
-    )  # fmt: skip
-
-
 def show_card() -> Told:
     """Show the final card: ten questions, and how many are right."""
-    points = score(s.ANSWERS.value, s.SEAT.value, CARD)
     prose("Ten questions about all eight steps stand under *More*. Take your time; formulas check each answer.")
     st.session_state.setdefault(f"more_lesson_{CARD}_basic", True)  # it is what one comes for
-    ran = call(points_table, s.ANSWERS.value, s.SEAT.value).named("points")
-    said = (
-        f"**{points.right} of {points.of}** right on the card, {points.answered} answered; "
-        f"{sum(ran.value['right'])} of {sum(ran.value['exercises'])} in the steps."
-    )
-    frame.figure(
-        call(points_of_steps, ran), key="les_card", alt=said, answer=said, ran=ran,
-        caption="Exercises of each step, and how many of them you have solved. Formula.",
-    )  # fmt: skip
+    frame.found(see(VIEWS[f"lesson.{CARD}"], inputs_now(LessonInputs)))
     _onward(CARD)
     return Told(_where(CARD), "formula", more=_of_card)
 
@@ -132,20 +110,6 @@ def _sheet(app: str) -> bytes:
     return teacher_sheet(range(40), app).encode()
 
 
-def _reveal(step: Step, guess: float) -> None:
-    marked, found = mark(step.predict, guess), revealed(step.name, guess)
-    told = "" if marked.is_right else f" The answer is {step.predict.solution}."
-    said = f"{'**Right.** ' * marked.is_right}{marked.said.rstrip()}{told} {found.said} *Keep: {step.keep}*"
-    frame.figure(
-        call(of_guess, step.name, guess), key=f"les_{step.name}_run", alt=said, answer=said,
-        ran=call(reveal_table, step.name, guess),
-        caption="Your guess in orange, the right answer in green, where they are on the axis. Formula; the noise of "
-        f"step 2 is {whole(DRAWS)} draws.",
-    )  # fmt: skip
-    if told := said_to_class(step):  # beside the figure's answer, which goes into pins and files
-        prose(told)
-
-
 def _exercises(name: str) -> None:
     """Show the exercises of a step, with points and hints."""
     s.SEAT.draw()
@@ -167,7 +131,7 @@ def _exercises_left(name: str) -> None:
 
 
 def _onward(name: str, before: Callable[[], None] | None = None, after: Callable[[], None] | None = None) -> None:
-    names = list(s.PLACES)
+    names = list(PLACES)
     at = names.index(name)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         if before is not None:

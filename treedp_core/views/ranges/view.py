@@ -103,7 +103,7 @@ def _counts(way: Way) -> str:
 ENTRIES = (
     Entry(page="ranges", part="ran_ranges_figure", inputs=RangesInputs, find=error_by_length, apart=alone),
     *(
-        Entry(page=page, section="ranges", part=part, inputs=ExampleInputs, find=example, apart=alone)
+        Entry(page=page, section="example", part=part, inputs=ExampleInputs, find=example, apart=alone)
         for page, part in (("start", "start_ranges_figure"), ("lesson", "les_ranges_figure"))
     ),
 )

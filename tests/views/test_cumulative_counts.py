@@ -105,13 +105,14 @@ def test_of_many_bins_a_release_waits_for_its_matrix_and_takes_that_of_its_quest
     many = dataset(Tree.from_branching_factors((130,)), [3] * 130)
     inputs = CdfInputs(tree="optimal", workload="ranges", **ADDED)
     work = search(inputs, Tables(many))
-    assert work is not None and not work.is_quick and work.is_exact and work.is_shared and not work.parts
+    assert work is not None and work.is_exact and work.is_shared and not work.parts
     with pytest.raises(InputError, match="still sought") as error:
         cdf.error_band(inputs, Tables(many))
     assert error.value.code == ON_ITS_WAY
     found = cdf.error_band(inputs, Tables(many), slow=work.on(Tables(many))())
     assert "by the optimal matrix for all ranges" in found.caption
     assert search(CdfInputs(tree="root", **ADDED), Tables(many)) is None
+    assert search(inputs, Tables(ages())) is None, "sought at once"
     own = search(CdfInputs(tree="optimal", workload="own", ranges="1-3", **ADDED), Tables(many))
     assert own is not None and not own.is_shared, "a user's own ranges reach no other session"
 

@@ -96,15 +96,17 @@ class Shown:
 
 
 def search(inputs: CdfInputs, tables: Tables) -> Work | None:
-    """Return the search for the matrix, where the release is by one that is sought."""
+    """Return the search for the matrix, where the release is by one that is sought for many bins."""
     strategy = None if inputs.is_tree else STRATEGIES[inputs.tree]
     if strategy is None or not strategy.sought or inputs.mechanism not in strategy.mechanisms:
         return None
     settings = inputs.settings(bins_of(tables.data), tables)
+    if settings.n_bins <= AT_ONCE:
+        return None
     steps = SEARCHES[inputs.tree].steps
     return Work(
         seek, (inputs.tree, settings.wanted, settings.unit.by_pairs), (), lambda: steps, name="matrix", is_exact=True,
-        slot="matrix", room=MATRICES, is_quick=settings.n_bins <= AT_ONCE, is_shared=inputs.workload != OWN,
+        slot="matrix", room=MATRICES, is_shared=inputs.workload != OWN,
     )  # fmt: skip
 
 

@@ -1,9 +1,21 @@
 """TopDown and synthetic data: categorical columns released as whole records (InfTDA)."""
 
-from pages.ui.page import Page
-from pages.views.topdown import compare, rows
-from pages.views.topdown.settings import PRESETS, SETTINGS, VIEW
-from pages.views.topdown.sides import sides
+from functools import partial
+
+from pages.ui.page import Page, View
+from pages.views.topdown import settings as s
+from pages.views.topdown.view import show
+from treedp_core.views import VIEWS
+
+LEARNT = {
+    "release": "The projection costs no privacy, and with the chosen probability no count of a level is off by more "
+    "than a bound that grows with the level. But counts near 0 pay: empty leaves come out filled, small ones get lost. "
+    "The paper draws no noise below a count that became 0; as all below ends as 0 anyway, the law is the same.",
+    "counts": "Noise has one size on a level, whatever the count: large counts hardly change, small ones are mostly "
+    "noise.",
+    "rules": "No rule is unbiased near 0, and none is best in everything: a sparser release loses more small leaves, a "
+    "closer one fills more empty ones. Least squares first uses all levels for every count, at the same ρ.",
+}
 
 PAGE = Page(
     name="topdown",
@@ -15,11 +27,13 @@ PAGE = Page(
         "Count every combination of some columns, privately: noisy counts become whole, non-negative and "
         "consistent from the root down, so they are records again."
     ),
-    settings=SETTINGS,
-    presets=PRESETS,
-    views=(rows.ROWS, rows.COUNTS, compare.PROJECTIONS),
-    switch=VIEW,
-    releases=sides,
+    settings=s.SETTINGS,
+    presets=s.PRESETS,
+    views=tuple(
+        View(name, partial(show, name), learnt, question=VIEWS[f"topdown.{name}"].question, ignores=s.OWN_BUDGET)
+        for name, learnt in LEARNT.items()
+    ),
+    switch=s.VIEW,
 )  # fmt: skip
 
 if __name__ == "__main__":

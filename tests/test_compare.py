@@ -242,6 +242,7 @@ FIRST: Final = {
     "lab": {"view": "epsilon", "part": "lab_figure"},
     "consistency": {"part": "con_figure"},
     "multiplicative": {"view": "run", "part": "mul_tree"},
+    "topdown": {"view": "release", "part": "td_rows"},
 }
 """The first view of a page, and its figure."""
 

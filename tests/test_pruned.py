@@ -217,7 +217,7 @@ def test_a_release_that_would_visit_too_much_is_refused_by_what_passed(monkeypat
     leaves = np.zeros((50, 50), dtype=int)
     leaves[0, 0] = 1
     table, ready = table_of_array(leaves), plan((50, 50), 0.1)
-    monkeypatch.setattr(checks, "MAX_CELL_DRAWS", most_cells(ready, 1))
+    monkeypatch.setattr(checks, "MAX_CELL_DRAWS", most_cells(ready.cells, ready.sizes, 1))
     refused = 0
     for seed in range(20):
         try:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from pages.views.budget.words import caption as budget_caption
 from pages.views.cdf.words import band_answer
 from pages.views.lab.settings import PRESETS
-from pages.views.topdown.words import counts
 from treedp_core.errors.compare import Compared
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.privacy.origin import CHOOSE
@@ -24,6 +23,7 @@ from treedp_core.tree import Tree
 from treedp_core.views.consistency.words import answer as consistency_answer
 from treedp_core.views.lab.words import sought
 from treedp_core.views.multiplicative.worst_case import least_counts_answer
+from treedp_core.views.topdown.words import counts
 
 N = "([\\d.e\u202f]+)"
 

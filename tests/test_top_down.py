@@ -262,12 +262,12 @@ def test_a_release_is_refused_by_its_noisy_total_and_not_by_the_true_one(monkeyp
     ready = plan((1000, 3), 0.02, unit=ADD)
     table = count_leaves([np.arange(100), np.zeros(100, dtype=int)], (1000, 3))
     assert ready.laws[0] is not None
-    for limit in (most_cells(ready, 100), most_cells(ready, 100) - 1):
+    for limit in (most_cells(ready.cells, ready.sizes, 100), most_cells(ready.cells, ready.sizes, 100) - 1):
         monkeypatch.setattr(checks, "MAX_CELL_DRAWS", limit)
         refused = []
         for seed in range(20):
             noisy = max(0, 100 + int(ready.laws[0].sample(generator(seed), 1)[0]))
-            refused.append(most_cells(ready, noisy) > limit)
+            refused.append(most_cells(ready.cells, ready.sizes, noisy) > limit)
             if refused[-1]:
                 with pytest.raises(InputError) as refusal:
                     release(table, ready, generator(seed))
@@ -552,7 +552,7 @@ def test_a_release_is_asked_before_every_block_and_tells_its_noises(monkeypatch:
     done = release(table, ready, generator(1), "intopt", Watch(step=told.append))
     sizes = [level.count.size for level in done.levels]
     assert sum(told) == sum(n * size for n, size in zip(sizes[:-1], table.sizes, strict=True))
-    assert len(told) > 10 and max(told) <= 1000 + 60 and sum(told) <= most_cells(ready, table.total)
+    assert len(told) > 10 and max(told) <= 1000 + 60 and sum(told) <= most_cells(ready.cells, ready.sizes, table.total)
     assert (done.table.counts == release(table, ready, generator(1)).table.counts).all()
     answers = iter([False, False, True])
     with pytest.raises(Cancelled):
@@ -688,7 +688,7 @@ def test_ten_columns_of_a_thousand_values() -> None:
         Tree.from_branching_factors(sizes)
     assert refusal.value.code == "TOO_MANY_NODES"
     ready = plan(sizes, 1.0)
-    assert ready.cells[-1] == 10**30 and most_cells(ready, 10) == 1000 + 9 * 10_000
+    assert ready.cells[-1] == 10**30 and most_cells(ready.cells, ready.sizes, 10) == 1000 + 9 * 10_000
     few = count_leaves([np.arange(10)] * 10, sizes)
     assert release(few, ready, generator(1)).table.total == 10
     many = LeafTable(few.codes, few.counts * 10**6, sizes)

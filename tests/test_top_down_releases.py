@@ -203,7 +203,7 @@ def test_a_large_release_stops_within_a_block_and_tells_how_far_it_is() -> None:
     told: list[int] = []
     draw(what, wanted, 7, Watch(step=told.append))
     assert len(told) >= 9
-    assert 0 < sum(told) <= draws(what, wanted.plan(what))
+    assert 0 < sum(told) <= draws(what.domain, what.total)
     answers = iter([False, False, True])
     seen: list[int] = []
     with pytest.raises(Cancelled):
@@ -243,24 +243,24 @@ def test_a_cancelled_comparison_stops() -> None:
 def test_figures_show_names_literally_and_hold_their_values() -> None:
     evil = "<b>x</b>"
     three = np.array([0.0, 4.0, 9.0])
-    under = topdown.error_under_bound([evil, "b", "c"], three / 2, 2 * three, three, confidence=0.9)
+    under = topdown.error_under_bound([evil, "b", "c"], three / 2, 2 * three, three, confidence=0.9).figure()
     assert under.layout.xaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
     low, high = under.layout.yaxis.range
     assert low <= 0 <= 18 <= high
-    bars = topdown.spurious_and_lost([evil, "b"], np.array([0, 30]), np.array([7, 0]))
+    bars = topdown.spurious_and_lost([evil, "b"], np.array([0, 30]), np.array([7, 0])).figure()
     assert bars.layout.yaxis.range[1] >= 30 * 1.08
     ways = Ways((evil, "b"), np.array([1.0, 5.0]), np.array([math.inf, 0.5]))
-    chart = topdown.dots(ways, x_title="records", chosen=1)
+    chart = topdown.dots(ways, x_title="records", chosen=1).figure()
     assert chart.layout.yaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
     assert chart.layout.xaxis.range[0] <= 1.0
     assert chart.layout.xaxis.range[1] >= 5.97
     np.testing.assert_allclose(chart.data[0].error_x.array, [0.0, 0.979982], rtol=1e-6)
     assert chart.data[0].marker.symbol == ("circle-open", "circle")
     none = np.zeros(0)
-    assert topdown.dots(Ways((), none, none), x_title="records").layout.xaxis.range == (0.0, 1.0)
+    assert topdown.dots(Ways((), none, none), x_title="records").figure().layout.xaxis.range == (0.0, 1.0)
     sizes = np.array([0, 1])
     bias = BiasBySize(sizes, sizes, np.array([3.0, 1.0]), np.array([1.0, np.nan]), np.array([0.1, np.nan]))
-    assert topdown.bias_by_count({evil: bias}).data[0].name == "&lt;b&gt;x&lt;/b&gt;"
+    assert topdown.bias_by_count({evil: bias}).figure().data[0].name == "&lt;b&gt;x&lt;/b&gt;"
 
 
 def test_the_largest_release_of_the_page_draws_a_noise_for_each_node_at_most() -> None:

@@ -7,10 +7,18 @@ from typing import Final
 
 import streamlit as st
 
+from treedp_core.views.finding import Finding
+
 WIDTH: Final = 192
 """Of a card in pixels: its label fits, and four stand side by side on a wide page."""
 Card = tuple[str, str, str, str]
 """What it is called, its number, what stands below it, and its help."""
+
+
+def found_cards(found: Finding, *, flow: bool = False) -> None:
+    """Show a table of four columns of texts as cards: see `cards`. Its caption is added to their help."""
+    rows = zip(*found.table.values(), strict=True)
+    cards([(label, value, note, f"{about} {found.caption}".strip()) for label, value, note, about in rows], flow=flow)
 
 
 def cards(shown: Sequence[Card], *, flow: bool = False) -> None:

@@ -29,8 +29,9 @@ T = TypeVar("T")
 
 KEPT: Final = 12
 """Results of a slot that are kept on a small tree, so that a setting moved back and forth is not sought again."""
-SLOTS: Final = 16
-"""Slots whose results are kept: more than one view has, or a job would begin anew on every run."""
+SLOTS: Final = 32
+"""Slots whose results are kept: more than two views have with all that stands under *More*, so that what one page ran
+for long is there after a look at another."""
 SMALL_TREE: Final = 100_000
 SHELF: Final = "results"
 _SHARED: Final[weakref.WeakValueDictionary[Hashable, Any]] = weakref.WeakValueDictionary()

@@ -207,7 +207,9 @@ def _runs(report: Report, rng: np.random.Generator, small: Small, sizes: Sequenc
                 continue
             others = others[rng.permutation(len(others))[:REPLAYED]]
             report.pairs += len(others)
-            limit = sparse.most_cells(ready, int(data.sum())) + int(rng.integers(-1, 1)) * prod(sizes)
+            limit = sparse.most_cells(ready.cells, ready.sizes, int(data.sum())) + int(rng.integers(-1, 1)) * prod(
+                sizes
+            )
             for allowed in (checks.MAX_CELL_DRAWS, limit):
                 _one_run(report, rng, ready, sizes, data, others, allowed)
 

@@ -55,12 +55,14 @@ SHOWN: dict[str, dict[str, Any]] = {
     "cdf.release.when": {"tree": "partition"},
 }
 """Inputs with which sections find something."""
+OF_COLUMNS = ("topdown.orders", "topdown.marginals")
+"""Sections of columns of which every combination is a leaf."""
 
 
 def look(entry: Entry, data: Any = None, **inputs: Any) -> Finding:
     """What a view finds, what takes long of it included."""
     given = entry.inputs(**SHOWN.get(entry.name, {}) | inputs)
-    tables = Tables(data or (AGES if entry.page == "cdf" else RAGGED))
+    tables = Tables(data or (AGES if entry.page == "cdf" or entry.name in OF_COLUMNS else RAGGED))
     slow = None
     if entry.slow is not None and entry.start == "auto":
         work = entry.slow(given, tables)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import plotly.graph_objects as go
 
-from treedp_core.figures.draft import Trace, bar, scatter
+from treedp_core.figures.draft import Draft, Trace, bar, scatter
 from treedp_core.figures.style import BLUE, GREY, ORANGE, PINK, axis, bent, bent_ticks, new_figure
 from treedp_core.figures.text import count_text, plot_text
 from treedp_core.studies.topdown.rows import KEPT, LOST, SPURIOUS, Pairs, Rows
@@ -21,14 +20,14 @@ SMALLEST: Final = 5.0
 LARGEST: Final = 16.0
 
 
-def rows_beside(found: Rows) -> go.Figure:
+def rows_beside(found: Rows) -> Draft:
     """Return places as rows: true records to the left, released ones to the right, both on log(1 + records).
 
     >>> from treedp_core.studies.topdown.rows import Rows
     >>> fig = rows_beside(Rows(("a › b", "a › c"), np.array([9, 2]), np.array([8, 0]), 2))
-    >>> [trace.name for trace in fig.data], fig.data[2].text[0].strip()
+    >>> [trace["name"] for trace in fig.data], fig.data[2]["text"][0].strip()
     (['true', 'kept', 'lost'], 'lost')
-    >>> rows_beside(Rows(("South › " * 9 + "block 7",), *2 * (np.array([1]),), 1)).layout.yaxis.ticktext[0][-9:]
+    >>> rows_beside(Rows(("South › " * 9 + "block 7",), *2 * (np.array([1]),), 1)).layout["yaxis"]["ticktext"][0][-9:]
     '› block 7'
     """
     y, fates = np.arange(len(found.names)), np.array(found.fates)
@@ -57,9 +56,7 @@ def rows_beside(found: Rows) -> go.Figure:
             "range": [y.size - 0.4, -0.6], "showgrid": False, "zeroline": False,
         },
     )  # fmt: skip
-    return fig.update_layout(
-        barmode="overlay", bargap=0.2, showlegend=False, margin={"l": 8, "r": 8, "t": 8, "b": 8}
-    ).figure()
+    return fig.update_layout(barmode="overlay", bargap=0.2, showlegend=False, margin={"l": 8, "r": 8, "t": 8, "b": 8})
 
 
 def _end(name: str, limit: int = 36) -> str:
@@ -84,11 +81,11 @@ def _words(y: AnyArray, x: float, text: str, colour: str, place: str) -> Trace:
     )  # fmt: skip
 
 
-def true_against_released(found: Pairs) -> go.Figure:
+def true_against_released(found: Pairs) -> Draft:
     """Return released against true counts, both on log(1 + records): markers grow with the nodes they stand for.
 
     >>> fig = true_against_released(Pairs(np.array([0, 2, 7]), np.array([3, 0, 7]), np.array([1, 40, 5])))
-    >>> [trace.name for trace in fig.data]
+    >>> [trace["name"] for trace in fig.data]
     ['as it is', 'kept', 'lost', 'never existed']
     """
     top = 1.04 * float(np.log10(1.0 + max([9.0, *found.truth.tolist(), *found.released.tolist()])))
@@ -114,7 +111,7 @@ def true_against_released(found: Pairs) -> go.Figure:
             text = f"{whole(int(found.n_nodes[masks[fate]].sum()))} {fate}"
             fig.add_annotation(x=x, y=y, xref="paper", yref="paper", xanchor=anchor, text=text, showarrow=False,
                                font={"color": COLOURS[fate], "size": 15})  # fmt: skip
-    return fig.update_layout(showlegend=False, margin={"l": 8, "r": 12, "t": 8, "b": 8}).figure()
+    return fig.update_layout(showlegend=False, margin={"l": 8, "r": 12, "t": 8, "b": 8})
 
 
 def _markers(found: Pairs, here: AnyArray, fate: str, most: float) -> Trace:

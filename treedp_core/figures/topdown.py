@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-import plotly.graph_objects as go
 
 from treedp_core.errors.compare import BiasBySize
 from treedp_core.errors.ways import Ways
 from treedp_core.figures.curves import Curve, error_curves
-from treedp_core.figures.draft import Trace, bar, scatter
+from treedp_core.figures.draft import Draft, Trace, bar, scatter
 from treedp_core.figures.levels import level_axis
 from treedp_core.figures.style import (
     AFTER,
@@ -53,7 +52,7 @@ def error_under_bound(
     *,
     confidence: float,
     bound_applies: bool = True,
-) -> go.Figure:
+) -> Draft:
     """Return the largest error of each level of one release below what theory allows.
 
     Parameters
@@ -68,7 +67,7 @@ def error_under_bound(
     >>> fig = error_under_bound(
     ...     ["all", "a"], np.array([0.0, 3.0]), np.array([0.0, 9.0]), np.array([0.0, 8.0]), confidence=0.95
     ... )
-    >>> [trace.name for trace in fig.data]
+    >>> [trace["name"] for trace in fig.data]
     ['Theorem 1, 95 %', 'by exact tails, 95 %', 'largest error (NOT PRIVATE)']
     """
     observed = np.asarray(observed, dtype=float)
@@ -90,7 +89,7 @@ def error_under_bound(
         traces,
         xaxis=level_axis(level_names),
         yaxis=axis("largest error (records)", log=False, bounds=(-0.02 * high, high), grid=True),
-    ).figure()
+    )
 
 
 def _steps(x: FloatArray, y: FloatArray, name: str, colour: str, dash: str, names: list[str]) -> Trace:
@@ -103,11 +102,11 @@ def _steps(x: FloatArray, y: FloatArray, name: str, colour: str, dash: str, name
     )  # fmt: skip
 
 
-def spurious_and_lost(level_names: Sequence[str], spurious: Sequence[int], lost: Sequence[int]) -> go.Figure:
+def spurious_and_lost(level_names: Sequence[str], spurious: Sequence[int], lost: Sequence[int]) -> Draft:
     """Return bars by level (n_levels,): nodes without records that a release fills, nodes with records that it empties.
 
     >>> fig = spurious_and_lost(["all", "a"], [0, 2], [0, 1])
-    >>> [(trace.name, trace.y.tolist()) for trace in fig.data]
+    >>> [(trace["name"], trace["y"].tolist()) for trace in fig.data]
     [('spurious (false positives)', [0.0, 2.0]), ('lost (false negatives)', [0.0, 1.0])]
     """
     x = np.arange(len(level_names), dtype=np.float64)
@@ -128,10 +127,10 @@ def spurious_and_lost(level_names: Sequence[str], spurious: Sequence[int], lost:
                   default=(0.0, 1.0))[1]  # fmt: skip
     return new_figure(
         traces, xaxis=level_axis(level_names), yaxis=axis("nodes", log=False, bounds=(0.0, max(1.0, high)), grid=True)
-    ).figure()
+    )
 
 
-def bias_by_count(found: Mapping[str, BiasBySize]) -> go.Figure:
+def bias_by_count(found: Mapping[str, BiasBySize]) -> Draft:
     """Return the mean error by size of the true count, one line a rule, with 95 % bars.
 
     Parameters
@@ -141,7 +140,7 @@ def bias_by_count(found: Mapping[str, BiasBySize]) -> go.Figure:
 
     >>> sizes, none = np.array([0, 1]), np.zeros(2)
     >>> fig = bias_by_count({"IntOpt": BiasBySize(sizes, sizes, np.array([8.0, 2.0]), np.array([0.5, -0.5]), none)})
-    >>> fig.data[0].y.tolist(), fig.layout.xaxis.ticktext
+    >>> fig.data[0]["y"].tolist(), fig.layout["xaxis"]["ticktext"]
     ([0.5, -0.5], ('0', '1'))
     """
     sizes = next(iter(found.values())).names
@@ -166,16 +165,16 @@ def bias_by_count(found: Mapping[str, BiasBySize]) -> go.Figure:
         traces,
         xaxis=axis("true count of a leaf (records)", log=False, bounds=(-0.5, len(sizes) - 0.5)) | ticks,
         yaxis=y | {"zeroline": True, "zerolinecolor": GREY},
-    ).figure()
+    )
 
 
-def dots(ways: Ways, *, x_title: str, chosen: int = -1) -> go.Figure:
+def dots(ways: Ways, *, x_title: str, chosen: int = -1) -> Draft:
     """Return means with 95 % bars, a row each, the first on top; that of a position is filled.
 
     >>> ways = Ways(("IntOpt", "water filling"), np.array([8.9, 8.0]), np.array([0.1, 0.1]))
     >>> fig = dots(ways, x_title="RMSE (records)", chosen=0)
-    >>> fig.data[0].x.tolist(), fig.layout.yaxis.ticktext
-    ([8.9, 8.0], ('IntOpt', 'water filling'))
+    >>> fig.data[0]["x"].tolist(), fig.layout["yaxis"]["ticktext"]
+    ([8.9, 8.0], ['IntOpt', 'water filling'])
     """
     reach = Z95 * np.where(np.isfinite(ways.se), ways.se, 0.0)
     y = np.arange(ways.mean.size, dtype=float)
@@ -193,25 +192,25 @@ def dots(ways: Ways, *, x_title: str, chosen: int = -1) -> go.Figure:
         tickvals=y, ticktext=[plot_text(name, 60) for name in ways.names], range=[y.size - 0.4, -0.6],
         automargin=True, showgrid=False, zeroline=False,
     )  # fmt: skip
-    return fig.update_layout(height=110 + 34 * y.size).figure()
+    return fig.update_layout(height=110 + 34 * y.size)
 
 
-def epsilon_curves(table: Mapping[str, FloatArray], rho: float) -> go.Figure:
+def epsilon_curves(table: Mapping[str, FloatArray], rho: float) -> Draft:
     """Return epsilon against rho by every conversion, from the columns (n_rhos,) of `epsilons`; rho is marked."""
     return error_curves(
         _conversions(table, ("bound", "discrete_gaussian", "gaussian")), x_title="ρ", y_title="ε", marker_x=rho,
         marker_text="your ρ", costs=("x", "y"),
-    ).figure()  # fmt: skip
+    )  # fmt: skip
 
 
-def extra_noise_curves(table: Mapping[str, FloatArray], rho: float) -> go.Figure:
+def extra_noise_curves(table: Mapping[str, FloatArray], rho: float) -> Draft:
     """Return the noise that the standard conversion wastes against rho, from the columns (n_rhos,) of `extra_noise`."""
     curves = _conversions(table, ("discrete_gaussian", "gaussian"))
     high = max(float(curve.formula.max()) for curve in curves if curve.formula is not None)
     return error_curves(
         curves, x_title="ρ", y_title="extra noise (%)", log_y=False, y_range=(0.0, float(math.ceil(high / 10) * 10)),
         marker_x=rho, marker_text="your ρ", costs=("x",),
-    ).figure()  # fmt: skip
+    )  # fmt: skip
 
 
 def _conversions(table: Mapping[str, FloatArray], colours: Sequence[str]) -> list[Curve]:

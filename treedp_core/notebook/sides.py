@@ -58,7 +58,7 @@ class TopDownSide:
     @property
     def n_values(self) -> int:
         """Most noises of one release."""
-        return draws(self.subject, self.wanted.plan(self.subject))
+        return draws(self.subject.domain, self.subject.total)
 
     @property
     def key(self) -> Hashable:

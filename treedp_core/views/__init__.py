@@ -8,7 +8,7 @@ r"""Views: pure functions of inputs and tables that return what is found, whole.
 'At ε = 2, with Discrete Laplace, a count is typically off by about 1.18 records (formula).'
 """
 
-from treedp_core.views import branching, consistency, lab, methods, multiplicative, protects, ranges, start
+from treedp_core.views import branching, consistency, lab, methods, multiplicative, protects, ranges, start, topdown
 from treedp_core.views.entries import Entry
 from treedp_core.views.finding import Finding, Provenance, Tables
 from treedp_core.views.table import VIEWS, entry_of
@@ -28,4 +28,5 @@ __all__ = [
     "protects",
     "ranges",
     "start",
+    "topdown",
 ]

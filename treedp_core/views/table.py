@@ -6,7 +6,19 @@ from itertools import chain
 from typing import Final
 
 from treedp_core.registry import Table
-from treedp_core.views import branching, cdf, consistency, lab, lesson, methods, multiplicative, protects, ranges, start
+from treedp_core.views import (
+    branching,
+    cdf,
+    consistency,
+    lab,
+    lesson,
+    methods,
+    multiplicative,
+    protects,
+    ranges,
+    start,
+    topdown,
+)
 from treedp_core.views.entries import Entry
 
 VIEWS: Final = Table[Entry](
@@ -21,6 +33,7 @@ VIEWS: Final = Table[Entry](
         methods.ENTRIES,
         cdf.ENTRIES,
         lesson.ENTRIES,
+        topdown.ENTRIES,
     )
 )
 """Every view of every page, and the sections under *More*."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import controls, frame, plans, tuned
-from pages.ui.cards import cards
+from pages.ui.cards import found_cards
 from pages.ui.page import Told
 from pages.ui.setting import in_a_row
 from pages.ui.shared import note_of_slack
@@ -54,7 +54,9 @@ def _more(seen: Seen[ConsistencyInputs]) -> None:
     if seen.finding.is_empty:
         return
     inputs, tables = seen.found_for, seen.tables.value
-    _cards(consistency.changes(inputs, tables, memo=remember))
+    changes = consistency.changes(inputs, tables, memo=remember)
+    found_cards(changes)
+    prose(changes.answer)
     if tables.data.tree.n_nodes > MAX_BLOCKS:
         with st.expander("The whole tree at a glance", key="con_strips", on_change="rerun") as opened:
             if opened.open:
@@ -72,13 +74,6 @@ def _more(seen: Seen[ConsistencyInputs]) -> None:
     bias = consistency.bias_by_size(inputs, tables, memo=remember)
     prose(bias.answer)
     frame.found_table(bias, formats=dict.fromkeys(("mean error before", "mean error after"), short), width="content")
-
-
-def _cards(changes: Finding) -> None:
-    """What post-processing changed in this draw, and what it changes on average."""
-    rows = zip(*changes.table.values(), strict=True)
-    cards([(label, after, was, f"{about} {changes.caption}") for label, after, was, about in rows])
-    prose(changes.answer)
 
 
 def _sums(sums: Finding, data: Dataset) -> None:

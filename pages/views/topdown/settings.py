@@ -5,26 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
-from pages.ui.controls import accounted
+from pages.ui.controls import ACCOUNTING_HELP
 from pages.ui.glossary import text
 from pages.ui.presets import Preset
-from pages.ui.setting import Setting, choice, flag, number, several, tuned_on, whole, words
+from pages.ui.setting import Setting, choice, control
 from pages.ui.settings import CONTRIBUTIONS, RELATION
 from pages.ui.unused import PLAIN, Reasons
-from treedp_core import checks
-from treedp_core.allocation import ALLOCATIONS
-from treedp_core.allocation.shares import shares_from_text
-from treedp_core.privacy import Spread
-from treedp_core.studies.topdown import marginals, orders, projections, rho_of
-from treedp_core.studies.topdown.wanted import RULES
-from treedp_core.tree.text import branching_factors_from_text
-from treedp_core.words import percent_set
-from treedp_core.words import whole as in_full
+from treedp_core.views.inputs import parameter
+from treedp_core.views.topdown import TopDownInputs
+from treedp_core.words import percent_set, whole
 
-TRIALS_GRID: Final = (20, 100, 400)
-CONFIDENCE_GRID: Final = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
-POSITIONS: Final = tuple(str(i) for i in range(1, checks.MAX_LEVEL_COLUMNS + 1))
-SOURCES: Final = {"trips": "Trips (sample)", "current": "Data set in use", "sparse": "Sparse, made up"}
 VIEWS: Final = {"release": "Rows", "counts": "Counts", "rules": "Rules"}
 SECTIONS: Final = {
     "release": "This release",
@@ -34,6 +24,7 @@ SECTIONS: Final = {
     "accounting": "Accounting",
     "sensitivity": "Sensitivity",
 }
+_of: Final = partial(parameter, TopDownInputs)
 
 
 VIEW: Final = choice(
@@ -44,88 +35,81 @@ SECTION: Final = choice(
     "td_more", "release", SECTIONS, label="About",
     help="This release level by level, its records as files, orders of the columns, or what is promised.",
 )  # fmt: skip
-SOURCE: Final = choice(
-    "td_source", "trips", SOURCES, own="current", look="select", label="Records", width=180,
+SOURCE: Final = control(
+    _of("source"), own="current", look="select", label="Records", width=180,
     help="Trips: a synthetic sample of three columns. Data set in use: that of the Data and tree page. Sparse: "
     "made-up people in a table far too large to lay out.",
 )  # fmt: skip
-COLUMNS: Final = several(
-    "td_columns", (), POSITIONS, look="select", label="Columns, in order", width=250,
-    placeholder="all, in their order",
+COLUMNS: Final = control(
+    _of("columns"), look="select", label="Columns, in order", width=250, placeholder="all, in their order",
     help="The first one chosen stands right below the root. Empty: all columns in the order of the data. Columns "
     "left out are summed over.",
 )  # fmt: skip
-PRODUCT: Final = flag(
-    "td_product", False, label="Use all combinations of the columns",
+PRODUCT: Final = control(
+    _of("product"), label="Use all combinations of the columns",
     help="The columns as a product: combinations that the tree does not list become empty leaves, and the order can "
     "be chosen.",
 )  # fmt: skip
-SIZES: Final = words(
-    "td_sizes", "10^9", label="Categories per column", width=190, placeholder="10, 10, 4 or 10^9",
+SIZES: Final = control(
+    _of("sizes"), label="Categories per column", width=190, placeholder="10, 10, 4 or 10^9",
     help="The public domain: 10^9 is nine columns of ten categories.",
 )  # fmt: skip
-PEOPLE: Final = whole(
-    "td_records", 100_000, 0, 1_000_000, code="RECORDS_RANGE", label="People", step=10_000, width=150,
+PEOPLE: Final = control(
+    _of("people"), low=0, high=1_000_000, label="People", step=10_000, width=150,
     help="Made-up records, drawn with the seed; most lie among the first categories.",
 )  # fmt: skip
-RHO: Final = words(
-    "td_rho", "", lambda typed: rho_of(typed, 1.0, 1e-6), label="ρ", width=130, placeholder="from ε and δ",
+RHO: Final = control(
+    _of("rho"), label="ρ", width=130, placeholder="from ε and δ",
     help=f"{text('rho')} Empty: the largest ρ that the sidebar's ε and δ allow.",
 )  # fmt: skip
-ALLOCATION: Final = choice(
-    "td_allocation", "uniform", ALLOCATIONS, look="select", label="Budget split", width=150,
+ALLOCATION: Final = control(
+    _of("allocation"), look="select", label="Budget split", width=150,
     help="Uniform is the paper's: ρ / d for each noisy level.",
 )  # fmt: skip
-SHARES: Final = words(
-    "td_shares", "", shares_from_text, label="Shares of the levels", width=190, placeholder="0, 0.1, 0.1, 0.1",
+SHARES: Final = control(
+    _of("shares"), label="Shares of the levels", width=190, placeholder="0, 0.1, 0.1, 0.1",
     help="One for each level from the root down, summing to at most 1; a public root's is not used. Empty: equal ones.",
 )  # fmt: skip
+TUNED: Final = control(_of("tuned_on"))
 UNIT: Final = CONTRIBUTIONS.said(label="Records of one unit", width=140)
-SPREAD: Final = choice(
-    "td_spread", "stacked", {spread.value: spread.label for spread in Spread}, look="select", label="They lie",
-    width=230, help=text("spread"),
-)  # fmt: skip
-RULE: Final = choice(
-    "td_rule", "ls_water_filling", RULES, look="select", label="Post-processing", width=200,
+SPREAD: Final = control(_of("spread"), look="select", label="They lie", width=230, help=text("spread"))
+RULE: Final = control(
+    _of("rule"), look="select", label="Post-processing", width=200,
     help="IntOpt is the paper's. Water filling is closest in every distance at once, and after least squares errs "
     "least. Pruned fills hardly any empty place, on any number of leaves. All keep the promise: free.",
 )  # fmt: skip
-ACCOUNTING: Final = accounted("td_accounting")
-CONFIDENCE: Final = number(
-    "td_confidence", 0.95, partial(checks.number, "confidence", low=0.01, high=0.999999, code="CONFIDENCE_RANGE"),
-    grid=CONFIDENCE_GRID, code="CONFIDENCE", label="Bounds hold with", width=190,
-    format=percent_set, help="Theorem 1 holds for each level with this probability, 1 − β.",
+ACCOUNTING: Final = control(_of("accounting"), label="Accounting", help=ACCOUNTING_HELP)
+CONFIDENCE: Final = control(
+    _of("confidence"), label="Bounds hold with", width=190, format=percent_set,
+    help="Theorem 1 holds for each level with this probability, 1 − β.",
 )  # fmt: skip
-LEVEL: Final = whole(
-    "td_level", checks.MAX_LEVEL_COLUMNS, 0, 64, look="select", label="Level", width=130,
-    help="Whose true and released counts are drawn.",
+LEVEL: Final = control(
+    _of("level"), look="select", label="Level", width=130, help="Whose true and released counts are drawn."
+)
+TRIALS: Final = control(
+    _of("trials"), look="segments", label="Runs", format=whole, step=1,
+    help="Independent releases; standard errors shrink with their root.",
 )  # fmt: skip
-TRIALS: Final = whole(
-    "td_trials", 100, 2, checks.MAX_TRIALS, code="TRIALS_RANGE", grid=TRIALS_GRID, look="segments", label="Runs",
-    format=in_full, help="Independent releases; standard errors shrink with their root.",
-)  # fmt: skip
-MEASURE: Final = choice(
-    "td_measure", "rmse", projections.MEASURES, look="select", label="Measure", width=200,
+MEASURE: Final = control(
+    _of("measure"), look="select", label="Measure", width=200,
     help="Of all leaves, in one release; averaged over the runs.",
 )  # fmt: skip
-ORDER_MEASURE: Final = choice(
-    "td_order_measure", "marginals", orders.MEASURES, look="select", label="Measure", width=400,
-    help="Averaged over the runs.",
-)  # fmt: skip
-MARGINALS: Final = choice(
-    "td_marginals", marginals.PREFIXES, marginals.OF, look="select", label="Counts", width=200,
+ORDER_MEASURE: Final = control(
+    _of("order_measure"), look="select", label="Measure", width=400, help="Averaged over the runs."
+)
+MARGINALS: Final = control(
+    _of("marginals"), look="select", label="Counts", width=200,
     help="Hierarchical queries count by the first columns; a marginal by any of them.",
 )  # fmt: skip
-SMALL: Final = words(
-    "td_small", "2,2", branching_factors_from_text, label="Small tree", width=150, placeholder="2,2",
+SMALL: Final = control(
+    _of("small"), label="Small tree", width=150, placeholder="2,2",
     help="Branching factors from the root down; few leaves, as all neighbours are enumerated.",
 )  # fmt: skip
-NODE: Final = whole("td_node", 0, 0, checks.MAX_NODES)
+NODE: Final = control(_of("node"))
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    SOURCE, VIEW, SECTION, COLUMNS, PRODUCT, SIZES, PEOPLE, RHO, ALLOCATION, SHARES, tuned_on("td_tuned"), SPREAD, RULE,
-    ACCOUNTING, CONFIDENCE, LEVEL, TRIALS, MEASURE, ORDER_MEASURE, MARGINALS,
-    SMALL, NODE,
+    SOURCE, VIEW, SECTION, COLUMNS, PRODUCT, SIZES, PEOPLE, RHO, ALLOCATION, SHARES, TUNED, SPREAD, RULE,
+    ACCOUNTING, CONFIDENCE, LEVEL, TRIALS, MEASURE, ORDER_MEASURE, MARGINALS, SMALL, NODE,
 )  # fmt: skip
 OWN_BUDGET: Final[Reasons] = PLAIN | {
     "eps": lambda: "The ρ set on this page takes its place." if RHO.value.strip() else ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
+from operator import mul
 from typing import Final
 
 import numpy as np
@@ -14,7 +16,7 @@ from treedp_core.records import Labels
 from treedp_core.studies.topdown.compare import compare
 from treedp_core.studies.topdown.plan import Plan, noise_on_tree
 from treedp_core.studies.topdown.sparse import most_cells, refuse_no_records, release
-from treedp_core.studies.topdown.subject import Subject, union_tree
+from treedp_core.studies.topdown.subject import Subject, is_laid_out, n_nodes, union_tree
 from treedp_core.studies.topdown.wanted import RULES, Wanted
 from treedp_core.tree import AnyArray, Tree
 from treedp_core.tree.leaf_table import LeafTable, table_of_tree
@@ -76,16 +78,23 @@ class Drawn:
         return union_tree(subject, self.table)
 
 
-def draws(subject: Subject, ready: Plan) -> int:
-    """Return the most noises that a release takes: what its watch is told of."""
-    return most_cells(ready, subject.total) if subject.tree is None else subject.tree.n_nodes
+def draws(domain: tuple[int, ...] | Tree, total: int) -> int:
+    """Return the most noises that a release of so many records takes: what its watch is told of.
+
+    >>> draws((10, 10), 5), draws((10,) * 9, 100)  # all of a tree; of a table without its zeros what may survive
+    (111, 7110)
+    """
+    if isinstance(domain, Tree):
+        return domain.n_nodes
+    return n_nodes(domain) if is_laid_out(domain) else most_cells(accumulate((1, *domain), mul), domain, total)
 
 
-def is_light(subject: Subject, ready: Plan) -> bool:
+def is_light(domain: tuple[int, ...] | Tree, total: int) -> bool:
     """Whether a release, or the refusal of one that is too large, takes a moment."""
-    if subject.tree is not None:
-        return subject.tree.n_nodes <= LIGHT_CELLS // 10
-    return draws(subject, ready) <= LIGHT_CELLS or draws(subject, ready) > MAX_CELL_DRAWS
+    n = draws(domain, total)
+    if isinstance(domain, Tree) or is_laid_out(domain):
+        return n <= LIGHT_CELLS // 10
+    return n <= LIGHT_CELLS or n > MAX_CELL_DRAWS
 
 
 def draw(subject: Subject, wanted: Wanted, seed: int, watch: Watch | None = None) -> Drawn:

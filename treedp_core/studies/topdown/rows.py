@@ -68,9 +68,8 @@ def some_rows(mine: Drawn, most: int) -> Rows:
     return Rows(names, truth[chosen], released[chosen], int(filled.size))
 
 
-def rows_table(mine: Drawn, most: int) -> dict[str, list[Any]]:
-    """Return the places of `some_rows` as columns."""
-    found = some_rows(mine, most)
+def rows_table(found: Rows) -> dict[str, list[Any]]:
+    """Return some places as columns."""
     return {
         "place": list(found.names),
         of_truth("true records"): found.truth.tolist(),
@@ -100,9 +99,8 @@ def pairs(level: Compared) -> Pairs:
     return Pairs(distinct[0], distinct[1], n_nodes)
 
 
-def pairs_table(mine: Drawn, level: int) -> dict[str, Any]:
-    """Return the pairs of one level as columns; how many nodes share a pair tells of the true ones."""
-    found = pairs(mine.levels[level])
+def pairs_table(found: Pairs) -> dict[str, Any]:
+    """Return pairs as columns; how many nodes share a pair tells of the true ones."""
     return {of_truth("true"): found.truth, "released": found.released, of_truth("nodes"): found.n_nodes}
 
 

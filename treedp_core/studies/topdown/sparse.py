@@ -7,7 +7,7 @@ of survivors form a block, survivors x categories, taken a stretch at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final
@@ -119,14 +119,20 @@ def prefixes(table: LeafTable) -> tuple[Prefixes, ...]:
     return tuple(levels)
 
 
-def most_cells(plan: Plan, total: int) -> int:
+def most_cells(cells: Iterable[int], sizes: Sequence[int], total: int) -> int:
     """Return the most noise draws that a release of so many records can take: a level has at most as many survivors.
 
-    >>> from treedp_core.studies.topdown.plan import plan
-    >>> most_cells(plan((1000,) * 3, 1.0), 10**4)
+    Parameters
+    ----------
+    cells : iterable of int
+        Possible nodes of each level, root first.
+    sizes : sequence of int
+        Categories of each column.
+
+    >>> most_cells((1, 1000, 1000**2, 1000**3), (1000,) * 3, 10**4)
     11001000
     """
-    return sum(min(nodes, total) * size for nodes, size in zip(plan.cells, plan.sizes, strict=False))
+    return sum(min(nodes, total) * size for nodes, size in zip(cells, sizes, strict=False))
 
 
 def release(
@@ -240,7 +246,7 @@ def _root(plan: Plan, total: int, rng: np.random.Generator) -> LevelResult:
 
 
 def _refuse_too_many_cells(plan: Plan, total: int) -> None:
-    _refuse_cells(most_cells(plan, total), total)
+    _refuse_cells(most_cells(plan.cells, plan.sizes, total), total)
 
 
 def _refuse_cells(cells: int, total: int) -> None:

@@ -86,6 +86,16 @@ class Subject:
         assert self.tree is not None
         return self.tree
 
+    @property
+    def has_orders(self) -> bool:
+        """Whether its columns may stand in another order."""
+        return self.is_product and len(self.columns) > 1
+
+    @property
+    def has_marginals(self) -> bool:
+        """Whether it is counted by any of its columns: they are laid out."""
+        return self.is_product and self.tree is not None
+
     def namer(self, level: int) -> Callable[[int], str] | None:
         """Return what names the nodes of a level by their position in it; None where nothing is laid out."""
         labels, tree = self.labels, self.tree
@@ -193,8 +203,7 @@ def _of_table(
     name: str, columns: tuple[str, ...], words: tuple[TextArray, ...], table: LeafTable, fingerprint: str,
     order: tuple[int, ...],
 ) -> Subject:  # fmt: skip
-    n_nodes = sum(math.prod(table.sizes[: i + 1]) for i in range(len(table.sizes))) + 1
-    if n_nodes > DENSE_NODES:
+    if not is_laid_out(table.sizes):
         return Subject(name, columns, words, table, fingerprint, None, None, None, True, order)
     tree = Tree.from_branching_factors(table.sizes)
     leaves = np.zeros(tree.n_leaves, dtype=np.int64)
@@ -202,6 +211,16 @@ def _of_table(
     codes = [np.tile(np.arange(k), n) for n, k in zip(tree.level_sizes[:-1].tolist(), table.sizes, strict=True)]
     labels = labels_of(tree, codes, [w.tolist() for w in words], columns)
     return Subject(name, columns, words, table, fingerprint, tree, tree.counts_of_leaves(leaves), labels, True, order)
+
+
+def n_nodes(sizes: Sequence[int]) -> int:
+    """Return how many nodes a product of columns with so many categories has, the root included."""
+    return sum(math.prod(sizes[:level]) for level in range(len(sizes) + 1))
+
+
+def is_laid_out(sizes: Sequence[int]) -> bool:
+    """Whether a product of columns with so many categories is laid out as a tree."""
+    return n_nodes(sizes) <= DENSE_NODES
 
 
 def union_tree(subject: Subject, released: LeafTable) -> tuple[Tree, Labels, IntArray, IntArray]:

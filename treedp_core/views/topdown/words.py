@@ -5,18 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from pages.ui.settings import EPSILON
-from pages.ui.strip import strip
-from pages.ui.text import lit
 from treedp_core.errors.compare import Compared
-from treedp_core.studies.topdown import Drawn, OnLeaves, RuleResult, Subject, rho_of
+from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.studies.topdown import Drawn, OnLeaves, RuleResult, Subject, ways_of_rules
 from treedp_core.studies.topdown.marginals import Marginals
 from treedp_core.studies.topdown.rows import usual_error
 from treedp_core.studies.topdown.wanted import RULES, Wanted
-from treedp_core.words import margin, percent_set, plural, powers, privacy_text, setting_text, short, signed, whole
+from treedp_core.views.finding import Provenance, UserText
+from treedp_core.views.topdown.inputs import Made
+from treedp_core.words import (
+    literal,
+    margin,
+    percent_set,
+    plural,
+    powers,
+    privacy_text,
+    setting_text,
+    short,
+    signed,
+    whole,
+)
 
+NAMED: Final = ("intopt", "water_filling", "pruned")
+"""Rules that the answer names."""
 MAX_NAMED: Final = 4
-"""Columns that a strip names."""
+"""Columns that a provenance names."""
 WHY_LOST: Final = "Small counts under big totals are set to 0 first: at"
 
 
@@ -45,7 +58,7 @@ def _part(part: int, of: int) -> str:
 
 def counts(mine: Drawn, level: int, bound: float, confidence: float) -> str:
     """Return how far the counts of a level are off, and how far they may be."""
-    here, name = mine.levels[level], lit(mine.subject.level_names[level], 24)
+    here, name = mine.levels[level], literal(mine.subject.level_names[level], 24)
     theory = (
         f"; with probability {percent_set(confidence)} none is off by more than {margin(bound)} (Theorem 1)"
         if RULES[mine.wanted.rule].is_bounded
@@ -64,32 +77,22 @@ def marginals(found: Marginals) -> str:
         here = found.rmse[:, place].tolist()
         best = here.index(min(here))
         told.append(
-            f"{lit(found.names[place], 60)}: **{short(here[0])}** records as released, {short(here[1])} by its noise "
-            f"alone; smallest {short(here[best])} ({found.ways[best]})."
+            f"{literal(found.names[place], 60)}: **{short(here[0])}** records as released, {short(here[1])} by its "
+            f"noise alone; smallest {short(here[best])} ({found.ways[best]})."
         )
     return "Error of a cell by " + " By ".join(told)
-
-
-NAMED: Final = ("intopt", "water_filling", "pruned")
-"""Rules that the answer names."""
 
 
 def rules(found: Sequence[RuleResult]) -> str:
     """Return what IntOpt, water filling and pruning trade."""
     place = {one.rule: one.mean for one in found}
     first, other, pruned = map(place.__getitem__, NAMED)
+    lost, filled = ([whole(round(one[name])) for one in (first, other, pruned)] for name in ("lost", "spurious"))
     return (
-        f"IntOpt loses {_rounded(first['lost'])} places with records and fills {_rounded(first['spurious'])} empty "
-        f"ones, water filling {_rounded(other['lost'])} and {_rounded(other['spurious'])}, pruning "
-        f"{_rounded(pruned['lost'])} and {_rounded(pruned['spurious'])}; their RMSE is {short(first['rmse'])}, "
+        f"IntOpt loses {lost[0]} places with records and fills {filled[0]} empty ones, water filling {lost[1]} and "
+        f"{filled[1]}, pruning {lost[2]} and {filled[2]}; their RMSE is {short(first['rmse'])}, "
         f"{short(other['rmse'])} and {short(pruned['rmse'])} records."
     )
-
-
-def least_squares_first(change: float, *, told: bool) -> str:
-    """Return what least squares before water filling changes, in per cent, and whether the runs tell."""
-    unsure = "" if told else " (within the simulation's error)"
-    return f"Least squares before water filling changes the RMSE of a leaf by {signed(change)} %{unsure}."
 
 
 def on_leaves(one: OnLeaves, found: Sequence[RuleResult]) -> str:
@@ -103,10 +106,6 @@ def on_leaves(one: OnLeaves, found: Sequence[RuleResult]) -> str:
         f"the records; its RMSE is {short(one.rmse)}, the best rule's {short(rmse)}. It wins where records "
         "lie on large leaves, and sums of what it tells miss all small ones. (Formula, NOT PRIVATE.)"
     )
-
-
-def _rounded(mean: float) -> str:
-    return whole(round(mean))
 
 
 def tree(what: Subject) -> str:
@@ -124,36 +123,53 @@ def spent(wanted: Wanted, *, with_delta: bool = False) -> str:
     return f"ρ = {privacy_text(wanted.rho)}, {delta}{split}, {wanted.unit.relation.label.lower()}"
 
 
-def strip_of(what: Subject, wanted: Wanted | None, seed: int | None = None) -> str:
-    """Return the strip: the records, and what the figures were made with; None where nothing was."""
-    few = len(what.columns) <= MAX_NAMED
-    order = " › ".join(lit(name, 24) for name in what.columns) if few else plural(len(what.columns), "column")
-    told: dict[str, Any] = {}
-    if wanted is not None:
-        told = {"epsilon": EPSILON.value} if _is_sidebars(wanted) else {"rho": wanted.rho}
-        told |= {"relation": wanted.unit.relation, "delta": wanted.delta, "seed": seed, "numerical": wanted.within > 0}
-    return strip(lit(what.name, 40), order, f"{whole(what.n_leaves)} leaves", **told)
+def provenance(one: Made[Any], *, is_spent: bool = True, seed: int | None = None) -> Provenance:
+    """Return what numbers were made from: the records and, where it `is_spent`, the budget."""
+    what, wanted, few = one.subject, one.wanted, len(one.subject.columns) <= MAX_NAMED
+    columns = tuple(UserText(cut(name, 24)) for name in what.columns) if few else plural(len(what.columns), "column")
+    used: dict[str, Any] = {"rho": wanted.rho} if one.inputs.rho.strip() else {"epsilon": one.inputs.epsilon}
+    used |= {"relation": wanted.unit.relation, "delta": wanted.delta, "seed": seed, "numerical": wanted.within > 0}
+    about = (UserText(what.name), columns, f"{whole(what.n_leaves)} leaves")
+    return Provenance(about=about, **used if is_spent else {})
 
 
-def promised(wanted: Wanted) -> str:
+def of_formula(plan: Made[Any]) -> dict[str, Any]:
+    """Return what a finding by formula says of the plan that it is of."""
+    label = plan.inputs.label
+    badges = ("formula", NOT_PRIVATE) if label.startswith(NOT_PRIVATE) else ("formula",)
+    return {"label": label, "badges": badges, "provenance": provenance(plan)}
+
+
+def cut(name: str, limit: int = 40) -> str:
+    """Return a name, or the beginning of one that is longer."""
+    return name if len(name) <= limit else name[: limit - 1] + "…"
+
+
+def promised(one: Made[Any]) -> str:
     """Return what a release promises, as short as it can be said."""
-    if _is_sidebars(wanted):
-        return f"({setting_text(EPSILON.value)}, {setting_text(wanted.delta)})"
-    return f"ρ = {privacy_text(wanted.rho)}"
+    if one.inputs.rho.strip():
+        return f"ρ = {privacy_text(one.wanted.rho)}"
+    return f"({setting_text(one.inputs.epsilon)}, {setting_text(one.wanted.delta)})"
 
 
-def _is_sidebars(wanted: Wanted) -> bool:
-    """Whether it spends the sidebar's epsilon."""
-    if wanted.within:
-        return wanted.within == EPSILON.value
-    return wanted.rho == rho_of("", EPSILON.value, wanted.delta)
+def drawn(one: Made[Any]) -> str:
+    """Return what was drawn, once or repeatedly, in words of our own."""
+    if isinstance(one.found, Drawn):
+        return f"{tree(one.subject)}; {rule(one)}, {spent(one.wanted, with_delta=True)}, seed {one.inputs.seed}"
+    return f"{tree(one.subject)}; {spent(one.wanted)}, {whole(one.inputs.trials)} runs, seed {one.inputs.seed}"
 
 
-def drawn_with(wanted: Wanted, seed: int) -> str:
-    """Return what a release was drawn with, in words of our own."""
-    return f"{RULES[wanted.rule].label}, {spent(wanted, with_delta=True)}, seed {seed}"
+def rule(one: Made[Any]) -> str:
+    """Return what the chosen rule is called."""
+    return RULES[one.wanted.rule].label
 
 
-def release(mine: Drawn) -> str:
-    """Return the tree of a release and what it was drawn with, in words of our own."""
-    return f"{tree(mine.subject)}; {drawn_with(mine.wanted, mine.seed)}"
+def least_squares_first(found: Sequence[RuleResult]) -> str:
+    """Return what least squares before water filling changes, and whether the runs tell; nothing without both."""
+    place = {one.rule: i for i, one in enumerate(found)}
+    if "ls_water_filling" not in place:
+        return ""
+    rmse, (before, after) = ways_of_rules(found, "rmse"), (place["water_filling"], place["ls_water_filling"])
+    unsure = "" if rmse.tells(before, after) else " (within the simulation's error)"
+    change = signed(rmse.change(before, after))
+    return f"Least squares before water filling changes the RMSE of a leaf by {change} %{unsure}."

@@ -2,10 +2,9 @@
 
 from pages.ui.page import Page, View
 from pages.ui.unused import unused_by
-from pages.views.budget import ask, curves, custom, map, strategies, targets
+from pages.views.budget import custom, targets, view
+from pages.views.budget.controls import IGNORES
 from pages.views.budget.settings import METRIC, SETTINGS, VIEW
-from pages.views.budget.sides import sides
-from treedp_core.studies.budget import STRATEGIES
 
 PAGE = Page(
     name="budget",
@@ -26,30 +25,18 @@ PAGE = Page(
         "or paid for."
     ),
     views=(
-        View(
-            "targets",
-            targets.show,
-            question="How little ε gives the accuracy I need?",
-            ignores=ask.IGNORES,
-        ),
-        View(
-            "custom",
-            custom.show,
-            question="What if I split the budget myself?",
-            ignores=unused_by(METRIC) | ask.IGNORES,
-        ),
+        View("targets", targets.show, question="How little ε gives the accuracy I need?", ignores=IGNORES),
+        View("custom", custom.show, question="What if I split the budget myself?", ignores=unused_by(METRIC) | IGNORES),
         View(
             "strategies",
-            strategies.show,
+            view.strategies,
             question="Which rule splits the budget best?",
-            compares=(STRATEGIES,),
-            ignores=unused_by(METRIC) | ask.IGNORES,
+            ignores=unused_by(METRIC) | IGNORES,
         ),
-        View("curves", curves.show, question="How does the error fall as ε grows?", ignores=curves.IGNORES),
-        View("map", map.show, question="Which counts can one rely on?", ignores=ask.IGNORES),
+        View("curves", view.curves, question="How does the error fall as ε grows?", ignores=view.IGNORED_BY_CURVES),
+        View("map", view.reliability_map, question="Which counts can one rely on?", ignores=IGNORES),
     ),
     switch=VIEW,
-    releases=sides,
 )
 
 if __name__ == "__main__":

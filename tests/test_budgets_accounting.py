@@ -23,8 +23,9 @@ from treedp_core.studies.budget import (
     Question,
     Target,
     answer,
+    compare,
     curves_of,
-    every_strategy,
+    data_free,
     own,
     price,
     prior_of,
@@ -55,9 +56,9 @@ def test_whole_number_noise_errs_as_normal_noise_does(relation: str) -> None:
     for law in ("gaussian", "discrete_gaussian"):
         asked = question(law, relation)
         truth = problem_on(asked, DATA, DATA.counts)
-        rows = every_strategy(truth, asked.total, truth, shares=[0, 0.2, 0.3, 0.25])
+        rows = [*compare(truth, truth, asked.total), own(truth, asked.total, [0, 0.2, 0.3, 0.25])]
         errors.append({row.name: row.errors.tree for row in rows})
-        curves.append(curves_of(replace(asked, prior="none"), DATA, (0.1, 0.2)).errors)
+        curves.append(curves_of(replace(asked, prior="none"), DATA, totals=(0.1, 0.2)).errors)
     assert errors[0].keys() == errors[1].keys() >= {"uniform", "greedy", "optimum", "custom"}
     for name, exact in errors[0].items():
         assert errors[1][name] == pytest.approx(exact, rel=2e-3), name
@@ -68,7 +69,7 @@ def test_the_noise_of_a_split_is_that_of_an_experiment_with_it() -> None:
     """And it keeps the promise: mu from the shifts of two counts a level, against the formula that is exact of mu."""
     asked = question("discrete_gaussian")
     truth = problem_on(asked, DATA, DATA.counts)
-    for row in every_strategy(truth, asked.total, shares=[0, 0.2, 0.3, 0.25]):
+    for row in [*data_free(truth, asked.total), own(truth, asked.total, [0, 0.2, 0.3, 0.25])]:
         shares = {"shares": (0.0, 0.2, 0.3, 0.25)} if row.name == "custom" else {}
         if row.name != "custom" and row.name not in ("uniform", "minimax"):
             continue
@@ -86,7 +87,7 @@ def test_the_noise_of_a_split_is_that_of_an_experiment_with_it() -> None:
 def test_beside_a_prior_that_was_paid_for_all_are_accounted_for_by_the_formula() -> None:
     asked = question("discrete_gaussian", prior="noisy")
     truth, prior = problem_on(asked, DATA, DATA.counts), prior_of(asked, DATA)
-    rows = every_strategy(truth, asked.total, problem_on(asked, DATA, prior.counts), origin=prior)
+    rows = compare(problem_on(asked, DATA, prior.counts), truth, asked.total, origin=prior)
     rho = epsilon_to_rho(0.2, DELTA, False)
     assert {row.ledger.total for row in rows} == {rho} and asked.within is None
     free = question("discrete_gaussian")
@@ -98,7 +99,7 @@ def test_beside_a_prior_that_was_paid_for_all_are_accounted_for_by_the_formula()
 def test_a_plan_of_a_split_promises_what_was_asked_for(law: str) -> None:
     asked = question(law)
     truth = problem_on(asked, DATA, DATA.counts)
-    for row in every_strategy(truth, asked.total, shares=[0, 0.2, 0.3, 0.5]):
+    for row in [*data_free(truth, asked.total), own(truth, asked.total, [0, 0.2, 0.3, 0.5])]:
         plan = ReleasePlan.of(Split(row.ledger, law, DELTA), DATA, whom="person")
         assert plan.verify() == () and 0.999 * 0.2 < plan.epsilon <= 0.2
         assert plan.accounting is (Accounting.NUMERICAL if law == "discrete_gaussian" else None)

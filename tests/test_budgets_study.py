@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from oracles_pages import dataset
 from pages.ui.origins import count_sample
-from pages.views.budget.words import smallest, unknown
 from treedp_core.allocation import split
 from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.allocation.shares import handed_over, in_units, rebalanced, shares_of_text
@@ -27,6 +26,7 @@ from treedp_core.privacy.origin import Origin, PriorKind
 from treedp_core.studies.budget import (
     STRATEGIES,
     Ask,
+    Design,
     Prior,
     Problem,
     Question,
@@ -44,6 +44,7 @@ from treedp_core.studies.budget import (
 from treedp_core.studies.budget.figure4 import periods
 from treedp_core.studies.budget.reached import error_of
 from treedp_core.tree import Tree
+from treedp_core.views.budget.words import smallest, unknown
 from treedp_core.words import privacy_text
 
 COUNTS = [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100]
@@ -175,7 +176,7 @@ def test_leaving_out_product_age_adds_up_over_it() -> None:
 
 def test_the_raw_uniform_curve_by_hand() -> None:
     """Every level from the partner down gets ε / height; a known level is charged once, the last twice at most."""
-    found = figure4(count_sample("conversions"), 3, 5.0, 20, 7, True)
+    found = figure4(Design(3, 5.0, 20, 7, True), count_sample("conversions"))
     halves = periods(count_sample("conversions"), 3, 7)
     for total, error in zip(found.totals, found.errors[0], strict=True):
         variance = 1 / (math.cosh(total / 3) - 1)

@@ -243,6 +243,7 @@ FIRST: Final = {
     "consistency": {"part": "con_figure"},
     "multiplicative": {"view": "run", "part": "mul_tree"},
     "topdown": {"view": "release", "part": "td_rows"},
+    "budget": {"view": "custom", "part": "bud_custom"},
 }
 """The first view of a page, and its figure."""
 

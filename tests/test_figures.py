@@ -340,7 +340,7 @@ def test_a_count_below_zero_is_taken_back_from_the_end_and_cuts_no_name() -> Non
 
 def test_in_a_narrow_window_panels_of_one_axis_get_one_each() -> None:
     met = Met(1, "≤ 5 %", 1.0, "5 %", 2.5, "12.5 %")
-    wide = targets_met([0.0, 1.0], ["all", "state"], [met])
+    wide = targets_met([0.0, 1.0], ["all", "state"], [met]).figure()
     fig = stacked(wide)
     assert panels(fig) == [("x", "y"), ("x2", "y2")] and panels(wide) == [("x", "y"), ("x2", "y")]
     assert fig.layout.yaxis2.ticktext == fig.layout.yaxis.ticktext == ("all", "state")
@@ -350,8 +350,10 @@ def test_in_a_narrow_window_panels_of_one_axis_get_one_each() -> None:
 
 
 def test_what_stands_beside_a_target_has_the_colours_of_its_marks_and_can_be_kept() -> None:
-    fig = targets_met([0.0, 1.0], ["all", "state"], [Met(1, "≤ 5 %", 1.0, "5 % <i>", 2.5, "12.5 %")])
-    long = targets_met([0.0, 1.0], ["all", "state"], [Met(1, "≤ 30 records", 1.0, "29.6 records", 2.5, "60 records")])
+    fig = targets_met([0.0, 1.0], ["all", "state"], [Met(1, "≤ 5 %", 1.0, "5 % <i>", 2.5, "12.5 %")]).figure()
+    long = targets_met(
+        [0.0, 1.0], ["all", "state"], [Met(1, "≤ 30 records", 1.0, "29.6 records", 2.5, "60 records")]
+    ).figure()
     assert ["<br>" in one.layout.annotations[0].text for one in (fig, long)] == [False, True]
     told = fig.layout.annotations[0].text
     assert [told.index(one) for one in (style.BLUE, "5 % &lt;i&gt;", style.GREY, "12.5", style.ORANGE)] == sorted(
@@ -843,7 +845,7 @@ def test_direct_labels_of_figures_never_cover_each_other(ends: list[float], more
     met = [Met(level, "≤ 5 %", 1.0, "5 %", y, "6 %") for level, y in enumerate(ends)] + [
         Met(1, "", 1.0, "", 1.0, "")
     ] * more
-    column = targets_met([], [str(i) for i in range(len(ends))], met).layout.annotations
+    column = targets_met([], [str(i) for i in range(len(ends))], met).figure().layout.annotations
     rows = sorted(note.y for note in column)
     tall = 0.1 * len(ends) * min(note.font.size for note in column) / 12.0
     assert all(after - before >= tall - 1e-9 for before, after in pairwise(rows))

@@ -42,7 +42,7 @@ class Names:
 def greedy_figure(phases: int = 4) -> Any:
     steps = np.arange(phases) % 2
     losses = np.tile(np.array([4.0, 9.0, np.inf]), (phases, 1))
-    return budget.greedy_steps(np.array([0.1, 0.1, 0.0]), 0.2, steps, losses, NAMES, "ε")
+    return budget.greedy_steps(np.array([0.1, 0.1, 0.0]), 0.2, steps, losses, NAMES, "ε").figure()
 
 
 def test_bars_stack_to_what_was_spent() -> None:
@@ -71,7 +71,7 @@ def test_a_long_slider_has_few_steps_and_ends_at_the_last_slice(phases: int) -> 
 
 
 def test_the_comparison_draws_shares_prior_and_errors() -> None:
-    fig = decoded(budget.strategies(ROWS, NAMES, error_title="RMSRE"))
+    fig = decoded(budget.strategies(ROWS, NAMES, error_title="RMSRE").figure())
     shares, prior, error = fig["data"][:3], fig["data"][3], fig["data"][4]
     np.testing.assert_allclose([bar["x"][2] for bar in shares], [0, 0.25, 0.25])
     assert prior["name"] == "for the prior"
@@ -82,11 +82,11 @@ def test_the_comparison_draws_shares_prior_and_errors() -> None:
 
 
 def test_no_prior_no_box() -> None:
-    assert len(budget.strategies(ROWS[:2], NAMES, error_title="").data) == 4
+    assert len(budget.strategies(ROWS[:2], NAMES, error_title="").figure().data) == 4
 
 
 def test_levels_write_what_a_log_axis_cannot_show() -> None:
-    fig = decoded(budget.strategy_levels(ROWS, NAMES, y_title="RMSRE"))
+    fig = decoded(budget.strategy_levels(ROWS, NAMES, y_title="RMSRE").figure())
     written = [trace["text"] for trace in fig["data"] if trace.get("mode") == "text"]
     assert sorted(map(tuple, written)) == [("0",), ("0",), ("0",), ("∞",)]
     assert np.isnan(fig["data"][0]["y"][0])
@@ -95,15 +95,15 @@ def test_levels_write_what_a_log_axis_cannot_show() -> None:
 def test_curves_are_told_apart_by_more_than_colour() -> None:
     totals = np.array([1.0, 2.0, 4.0])
     errors = np.outer(np.arange(1.0, 6.0), 1 / totals)
-    fig = budget.strategy_curves(totals, list("abcde"), errors, y_title="RMSRE", marker_x=2.0)
+    fig = budget.strategy_curves(totals, list("abcde"), errors, y_title="RMSRE", marker_x=2.0).figure()
     looks = {(t.line.color, t.line.dash, t.marker.symbol) for t in fig.data}
     assert len(looks) == 5
     assert len({(t.line.dash, t.marker.symbol) for t in fig.data}) == 5
     assert fig.layout.shapes[0].x0 == 2.0
-    stale = budget.strategy_curves(totals, list("abcde"), errors, y_title="RMSRE", marker_x=99.0, stale=True)
+    stale = budget.strategy_curves(totals, list("abcde"), errors, y_title="RMSRE", marker_x=99.0, stale=True).figure()
     assert {t.line.color for t in stale.data} == {"#7A7A7A"}
     assert not stale.layout.shapes
-    assert not budget.strategy_curves(totals, (), np.zeros((0, 3)), y_title="RMSRE", marker_x=1.0).data
+    assert not budget.strategy_curves(totals, (), np.zeros((0, 3)), y_title="RMSRE", marker_x=1.0).figure().data
 
 
 def test_colours_are_seen_on_light_and_dark() -> None:
@@ -121,7 +121,7 @@ def hue(colour: str) -> float:
 def test_levels_are_a_ramp_that_no_strategy_is_on(n_levels: int) -> None:
     """One hue, 25 degrees or more from that of each strategy, lighter from level to level, outlined."""
     row = StrategyRow("uniform", "Uniform", np.full(n_levels, 1 / n_levels), np.ones(n_levels), 1.0)
-    fig = budget.strategies([row], [str(i) for i in range(n_levels)], error_title="")
+    fig = budget.strategies([row], [str(i) for i in range(n_levels)], error_title="").figure()
     fills = [bar.marker.color for bar in fig.data[:n_levels]]
     strategies = ["#D55E00", "#0072B2", "#009E73", "#CC79A7"]
     assert not {budget.strategy_colour(name)[0] for name in ("greedy", "optimum", "custom")} - set(strategies)
@@ -136,7 +136,8 @@ def test_levels_are_a_ramp_that_no_strategy_is_on(n_levels: int) -> None:
 
 def test_the_words_on_where_bars_end_stand_below_the_axis_away_from_the_legend() -> None:
     ends = [
-        budget.strategies([*ROWS[:2], replace(ROWS[2], tree=worst)], NAMES, error_title="RMSRE") for worst in (9, 0.2)
+        budget.strategies([*ROWS[:2], replace(ROWS[2], tree=worst)], NAMES, error_title="RMSRE").figure()
+        for worst in (9, 0.2)
     ]
     assert [fig.layout.xaxis2.title.text for fig in ends] == ["RMSRE<br>bars end at 3 × the best", "RMSRE"]
     assert not any(fig.layout.annotations for fig in ends)
@@ -149,7 +150,7 @@ def test_the_words_on_where_bars_end_stand_below_the_axis_away_from_the_legend()
 
 
 def test_every_strategy_is_in_the_legend_of_the_levels() -> None:
-    fig = budget.strategy_levels(ROWS, NAMES, y_title="RMSRE")
+    fig = budget.strategy_levels(ROWS, NAMES, y_title="RMSRE").figure()
     assert fig.layout.showlegend is not False
     named = [trace.name for trace in fig.data if trace.showlegend is not False]
     assert named[:2] == ["Uniform", "Leaves only"] and len(named) == 3
@@ -166,7 +167,7 @@ def test_probabilities_are_their_own_colours() -> None:
     tree = Tree.from_branching_factors((2, 3))
     counts = np.array([21, 6, 15, 1, 2, 3, 4, 5, 6])
     probability = np.linspace(0.0, 1.0, 9)
-    block = decoded(reliability.reliability_icicle(tree, Names(), counts, probability))["data"][0]
+    block = decoded(reliability.reliability_icicle(tree, Names(), counts, probability).figure())["data"][0]
     shown = dict(zip(block["ids"], block["marker"]["colors"], strict=True))
     assert [shown[str(node)] for node in range(9)] == pytest.approx(probability.tolist())
     assert (block["marker"]["cmin"], block["marker"]["cmax"]) == (0.0, 1.0)
@@ -177,19 +178,23 @@ def test_merged_blocks_have_the_mean_probability() -> None:
     tree = Tree.from_branching_factors((6,))
     counts = np.array([21, 6, 5, 4, 3, 2, 1])
     probability = np.array([1.0, 0.9, 0.8, 0.7, 0.3, 0.2, 0.1])
-    fig = reliability.reliability_icicle(tree, Names(), counts, probability, max_nodes=5)
+    fig = reliability.reliability_icicle(tree, Names(), counts, probability, max_nodes=5).figure()
     block = decoded(fig)["data"][0]
     assert block["marker"]["colors"][block["ids"].index("others-0")] == pytest.approx(0.2)
 
 
 def test_certain_is_not_written_for_what_can_fail() -> None:
     tree = Tree.from_branching_factors((3,))
-    fig = reliability.reliability_icicle(tree, Names(), np.array([3, 1, 1, 1]), np.array([1.0, 0.9999, 0.0001, 0.0]))
+    fig = reliability.reliability_icicle(
+        tree, Names(), np.array([3, 1, 1, 1]), np.array([1.0, 0.9999, 0.0001, 0.0])
+    ).figure()
     assert list(fig.data[0].text) == ["100 %", "> 99 %", "< 1 %", "0 %"]
 
 
 def test_useful_nodes_are_counted() -> None:
-    bars = decoded(reliability.useful_shares(NAMES, np.array([1.0, 0.5, 0.25]), np.array([1, 2, 12_000])))["data"][0]
+    bars = decoded(reliability.useful_shares(NAMES, np.array([1.0, 0.5, 0.25]), np.array([1, 2, 12_000])).figure())[
+        "data"
+    ][0]
     assert bars["text"] == ["1 of 1", "1 of 2", "3\u202f000 of 12\u202f000"]
 
 
@@ -203,11 +208,13 @@ def test_a_watermark_is_in_the_figure_itself() -> None:
     "fig",
     [
         greedy_figure(),
-        budget.strategies(ROWS, NAMES, error_title=HOSTILE),
-        budget.strategy_levels(ROWS, NAMES, y_title=HOSTILE),
-        budget.strategy_curves(np.ones(2), [HOSTILE], np.ones((1, 2)), y_title=HOSTILE, marker_x=1.0),
-        reliability.reliability_icicle(Tree.from_branching_factors((2,)), Names(), np.array([2, 1, 1]), np.ones(3)),
-        reliability.useful_shares(NAMES, np.ones(3), np.ones(3, dtype=np.int64)),
+        budget.strategies(ROWS, NAMES, error_title=HOSTILE).figure(),
+        budget.strategy_levels(ROWS, NAMES, y_title=HOSTILE).figure(),
+        budget.strategy_curves(np.ones(2), [HOSTILE], np.ones((1, 2)), y_title=HOSTILE, marker_x=1.0).figure(),
+        reliability.reliability_icicle(
+            Tree.from_branching_factors((2,)), Names(), np.array([2, 1, 1]), np.ones(3)
+        ).figure(),
+        reliability.useful_shares(NAMES, np.ones(3), np.ones(3, dtype=np.int64)).figure(),
         reliability.watermark(greedy_figure(), HOSTILE),
     ],
 )

@@ -19,7 +19,6 @@ from streamlit.testing.v1 import AppTest
 from oracles_pages import RAGGED, Later, answer, dataset, open_page
 from pages.ui import jobs
 from pages.ui.glossary import TERMS
-from pages.views.budget.settings import VIEWS as BUDGET_VIEWS
 from pages.views.cdf.settings import VIEWS as CDF_VIEWS
 from pages.views.multiplicative.settings import VIEWS as MULTIPLICATIVE_VIEWS
 from pages.views.plan.settings import VIEWS as PLAN_VIEWS
@@ -35,6 +34,7 @@ from treedp_core.records.dataset import labels_of
 from treedp_core.studies.sweep.series import VIEWS as LAB_VIEWS
 from treedp_core.tree import Tree
 from treedp_core.views import VIEWS as TABLE
+from treedp_core.views.budget import VIEWS as BUDGET_VIEWS
 from treedp_core.views.lesson.view import PLACES as LESSON_PLACES
 from treedp_core.views.protects.view import VIEWS as PROTECTS_VIEWS
 

@@ -19,9 +19,9 @@ from streamlit.testing.v1 import AppTest
 from oracles_pages import Later, codes, dataset, figure, open_page, press, widget, words
 from pages.ui import jobs, kept, store, uploads
 from pages.ui.room import ROOM
-from pages.views.budget import strategies
 from treedp_core.records import Dataset
 from treedp_core.tree import Tree
+from treedp_core.views.budget import splits
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
 
@@ -101,18 +101,18 @@ def test_a_data_set_that_comes_while_a_page_is_drawn_waits_for_the_next_run(monk
 
     monkeypatch.setattr(jobs, "pool", Meanwhile)
     monkeypatch.setattr(store, "PUBLIC_NODES", 10)
-    table = strategies.level_table
+    table = splits.level_table
 
     def level_table(*given: Any) -> Any:
         work, arguments = waiting[0]  # it makes the data set
         work(*arguments)
         return table(*given)
 
-    monkeypatch.setattr(strategies, "level_table", level_table)
+    monkeypatch.setattr(splits, "level_table", level_table)
     link = {"source": "generate", "gen_branching": "10,10,10", "gen_n": "1000"}
     app = open_page("budget", bud_view="map", **link)
     assert not app.error and app.session_state["_dataset"].tree.n_levels != 4
-    monkeypatch.setattr(strategies, "level_table", table)
+    monkeypatch.setattr(splits, "level_table", table)
     assert not app.run().error and app.session_state["_dataset"].tree.n_levels == 4
 
 

@@ -329,6 +329,15 @@ def fence(text: str, least: int = 1) -> str:
     return "`" * max(least, longest + 1)
 
 
+def plain(prose: str) -> str:
+    r"""Return prose of our own with the characters escaped that Markdown would style.
+
+    >>> plain("a * b")
+    'a \\* b'
+    """
+    return re.sub(r"([\\`*_\[\]<>$~#])", r"\\\1", prose)
+
+
 def literal(text: str, limit: int = MAX_LITERAL) -> str:
     """Return Markdown that shows a text exactly as it is.
 

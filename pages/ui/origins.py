@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sample_data.catalogue import SAMPLES
+from dataclasses import replace
+
+from sample_data.catalogue import SAMPLES, Sample
 from treedp_core.notebook.code import File, Ran, call, given
 from treedp_core.records import (
     Dataset,
@@ -17,7 +19,10 @@ from treedp_core.registry import lookup
 
 def count_sample(name: str) -> Dataset:
     """Return a sample data set, counted from its file."""
-    chosen = lookup(SAMPLES, name, "sample")
+    return replace(_counted(lookup(SAMPLES, name, "sample")), is_made_up=True)
+
+
+def _counted(chosen: Sample) -> Dataset:
     if chosen.bins is not None:
         bins = chosen.bins
         return count_bins(

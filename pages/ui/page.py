@@ -21,7 +21,6 @@ from treedp_core.figures.draft import unchecked
 from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.notebook.paired import AnySide
 from treedp_core.records import Dataset
-from treedp_core.registry import Table
 
 ROOT: Final = Path(__file__).parent.parent.parent
 STYLE_SHEET: Final = ROOT / "static" / "app.css"
@@ -75,8 +74,6 @@ class View:
         What it answers: the heading of the page while it is shown.
     ignores : mapping
         The sidebar's settings that it does not use, and why: see `pages.ui.unused`.
-    compares : tuple of Table
-        Tables of which it shows every entry, a plug-in's among them.
     """
 
     name: str
@@ -84,7 +81,6 @@ class View:
     learnt: str = ""
     question: str = ""
     ignores: Reasons = field(default_factory=dict)
-    compares: tuple[Table[Any], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,9 +156,8 @@ class Page:
 
     @property
     def uses_plugin(self) -> bool:
-        """Whether a setting stands at an entry that is not TreeDP's own, or its view compares one with all others."""
-        compared = (table.author(name) for table in self.view.compares for name in table)
-        return any(one.is_not_reviewed for one in self.settings) or any(compared)
+        """Whether a setting stands at an entry that is not TreeDP's own."""
+        return any(one.is_not_reviewed for one in self.settings)
 
     @property
     def view(self) -> View:

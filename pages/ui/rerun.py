@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from operator import methodcaller
 from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import book, kept, listed, pins, result, store
+from pages.ui import book, kept, pins, result, store
 from pages.ui.pins import Awaited
 from pages.ui.result import in_background
 from pages.ui.setting import Setting
 from pages.ui.settings import MADE_BRANCHING, MADE_RECORDS, MADE_SEED, MADE_SHAPE, SAMPLE, SOURCE, name_of
 from pages.ui.view import Seen
+from pages.ui.view import tables_of as view_tables
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell
 from treedp_core.notebook.code import Ran
 from treedp_core.records import Dataset
+from treedp_core.studies.budget.question import FROM_FILE
 from treedp_core.views import Entry, Tables, entry_of
+from treedp_core.views.budget import PRIOR
 from treedp_core.views.entries import Work
 from treedp_core.views.inputs import Inputs, parameters_of
 
@@ -55,7 +59,26 @@ def tables_of(cell: Cell) -> Ran[Tables]:
     inputs = None if view is None else view.inputs.of_texts(cell.settings)
     if view is not None and inputs is not None and not view.is_of_table(inputs):
         return view.elsewhere(inputs, store.used_sample)
-    return listed.tables(store.call_of(_data(cell)), inputs)
+    if why := other_prior(cell):
+        raise InputError("DATA_MISSING", why)
+    return view_tables(view, inputs, store.call_of(_data(cell)))
+
+
+def other_prior(cell: Cell) -> str:
+    """Return why a cell that was tuned on a file cannot be made again; nothing where it can, or was on no file."""
+    if cell.settings.get(PRIOR, ("",))[0] not in FROM_FILE or not _tuned_on_file(cell):
+        return ""
+    prior = kept.of(PRIOR)
+    if prior is None:
+        return "The file that it was tuned on is not in this session."
+    is_same = any(one.slot == PRIOR and one.note.fingerprint == prior.data.fingerprint for one in book.held().asked)
+    was_there = prior.when.replace(microsecond=0) <= datetime.fromisoformat(cell.made)
+    return "" if is_same or was_there else "The file that it was tuned on has been exchanged since."
+
+
+def _tuned_on_file(cell: Cell) -> bool:
+    """Whether a file was there to tune on when the cell was pinned; one without its code is taken to have had one."""
+    return not cell.code or "prior=earlier" in cell.code
 
 
 def tables_here(cell: Cell) -> Ran[Tables] | None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from pages.ui.text import lit
-from treedp_core.experiment import Experiment
-from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Accounting, NeighbouringRelation
 from treedp_core.records import Dataset
 from treedp_core.words import plural, setting_text
@@ -45,23 +43,6 @@ def strip(
     return " · ".join(part for part in parts if part)
 
 
-def is_composed(one: Experiment) -> bool:
-    """Whether an experiment's noise is accounted for numerically."""
-    return MECHANISMS[one.mechanism].is_composed(one.accounting)
-
-
 def of_data(data: Dataset) -> tuple[str, ...]:
     """Return what a data set is, for a strip."""
     return lit(data.name, 40), plural(data.tree.n_levels, "level"), plural(data.tree.n_leaves, "leaf", "leaves")
-
-
-def of_experiment(one: Experiment, *about: str, seeded: bool) -> str:
-    """Return the strip of an experiment: a δ where its mechanism spends one, the seed where noise was drawn."""
-    return strip(
-        *about,
-        relation=NeighbouringRelation(one.relation),
-        epsilon=one.epsilon,
-        delta=one.delta if MECHANISMS[one.mechanism].needs_delta else 0.0,
-        numerical=is_composed(one),
-        seed=one.seed if seeded else None,
-    )

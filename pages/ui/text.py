@@ -11,6 +11,7 @@ import streamlit as st
 from pages.ui.glossary import explain_new, written
 from treedp_core.checks import InputError
 from treedp_core.words import literal
+from treedp_core.words import plain as plain
 
 Width = Literal["stretch", "content"]
 lit: Final = literal
@@ -56,15 +57,6 @@ def literal_sentence(sentence: str) -> str:
         pieces += [plain(sentence[at : quoted.start()]), lit(quoted.group(), 400)]
         at = quoted.end()
     return "".join([*pieces, plain(sentence[at:])])
-
-
-def plain(prose: str) -> str:
-    r"""Return prose of our own with the characters escaped that Markdown would style.
-
-    >>> plain("a * b")
-    'a \\* b'
-    """
-    return re.sub(r"([\\`*_\[\]<>$~#])", r"\\\1", prose)
 
 
 def refusal_text(error: InputError) -> str:

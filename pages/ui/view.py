@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
-from pages.ui import tuned
+from pages.ui import listed, tuned
 from pages.ui.page import Told
 from pages.ui.result import NO_DATA, Result, at_once, in_background, ready, refused, show_state
 from pages.ui.settings import REG
-from pages.ui.store import dataset, remember, used, used_sample
+from pages.ui.store import counted_again, from_file, remember, used, used_sample
 from pages.ui.text import lit
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import Part, Ran, call
+from treedp_core.records import Dataset
 from treedp_core.records.export.columns import Columns
 from treedp_core.registry import generation
 from treedp_core.views import VIEWS
@@ -114,7 +115,7 @@ def inputs_now(kind: type[AnyInputs]) -> AnyInputs:
 
 def see(entry: Entry, inputs: AnyInputs, tables: Ran[Tables] | None = None) -> Seen[AnyInputs]:
     """Return what a view finds in the table in use, or in others."""
-    inputs, tables = entry.apart_from(inputs, tables or tables_now(), used_sample)
+    inputs, tables = entry.apart_from(inputs, tables or tables_of(entry, inputs, used()), used_sample)
     mine, slow, work, awaits = tables.value, None, None, None
     of = mine.fingerprints
     try:
@@ -152,6 +153,11 @@ def _found(seen: Seen[AnyInputs]) -> Seen[AnyInputs]:
     return replace(seen, result=found, awaits=seen.awaits if found.is_ready else None)
 
 
-def tables_now() -> Ran[Tables]:
-    """Return the table in use, and the call that makes it."""
-    return call(Tables, used()).giving(Tables(dataset())).named("tables")
+def tables_of(entry: Entry | None, inputs: Inputs | None, data: Ran[Dataset]) -> Ran[Tables]:
+    """Return the tables of a view, and the call that makes them: the file that a prior is counted from among them."""
+    ask = None if entry is None else entry.prior
+    file = None if ask is None else ask(inputs, data.value, from_file, remember)
+    if file is None:
+        return listed.tables(data, inputs)
+    prior = counted_again(file).named("earlier")
+    return call(Tables, data, prior=prior).giving(Tables(data.value, file)).named("tables")

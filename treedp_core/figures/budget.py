@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-import plotly.graph_objects as go
 
 from treedp_core.figures.colour import LEVEL_ENDS
 from treedp_core.figures.curves import legend_name, name_ends, shown
@@ -28,7 +27,7 @@ from treedp_core.figures.style import (
     your_value_marker,
 )
 from treedp_core.figures.text import coloured, plot_text
-from treedp_core.studies.budget import Answer, Ask, Result, Target
+from treedp_core.studies.budget import STRATEGIES, Answer, Ask, Result, Target
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.words import percent, privacy_text, short
 
@@ -69,15 +68,14 @@ class StrategyRow:
     prior: float = 0.0
 
 
-def row_of(result: Result) -> StrategyRow:
-    """Return a strategy of the budget study as it is drawn."""
-    errors, prior = result.errors, result.spent / result.ledger.total
-    return StrategyRow(result.name, result.label, result.shares, errors.level, errors.tree, prior)
-
-
-def row_to_come(name: str, label: str, n_levels: int) -> StrategyRow:
-    """Return a strategy that is still sought: no share, no error."""
-    return StrategyRow(name, label, np.zeros(n_levels), np.full(n_levels, np.nan), np.nan)
+def rows_of(results: Sequence[Result], n_levels: int, to_come: str = "") -> list[StrategyRow]:
+    """Return strategies of the budget study as they are drawn; the one `to_come` has no share and no error."""
+    rows = [
+        StrategyRow(one.name, one.label, one.shares, one.errors.level, one.errors.tree, one.spent / one.ledger.total)
+        for one in results
+    ]
+    sought = StrategyRow(to_come, "", np.zeros(n_levels), np.full(n_levels, np.nan), np.nan)
+    return [*rows, replace(sought, label=STRATEGIES[to_come].label)] if to_come else rows
 
 
 _STRATEGIES: Final = {
@@ -118,7 +116,7 @@ def _level_fill(level: int, n_levels: int, *, edge: bool = True) -> dict[str, An
 
 def greedy_steps(
     start: FloatArray, size: float, steps: IntArray, losses: FloatArray, level_names: Sequence[str], symbol: str
-) -> go.Figure:
+) -> Draft:
     """Return what each level has after each greedy slice, stacked, with a slider that goes through the slices.
 
     Parameters
@@ -129,7 +127,8 @@ def greedy_steps(
     symbol : str
         Of what is split: ε or ρ.
 
-    >>> fig = greedy_steps(np.zeros(2), 0.5, np.array([1, 0]), np.array([[4.0, 1.0], [0.25, 1.0]]), ["all", "x"], "ε")
+    >>> losses = np.array([[4.0, 1.0], [0.25, 1.0]])
+    >>> fig = greedy_steps(np.zeros(2), 0.5, np.array([1, 0]), losses, ["all", "x"], "ε").figure()
     >>> fig.data[1].y.tolist(), fig.layout.sliders[0].steps[1].args[0]["annotations[0].text"]
     ([0.5, 0.5], 'slice 2 of 2 → all, error 0.5')
     """
@@ -162,7 +161,7 @@ def greedy_steps(
     fig.add_annotation(
         x=0, xref="paper", y=1, yref="paper", xanchor="left", yanchor="top", text=told[-1], showarrow=False, xshift=6
     )
-    return fig.figure()
+    return fig
 
 
 def _scrubber(told: Sequence[str], phases: int) -> dict[str, Any]:
@@ -186,14 +185,14 @@ def _scrubber(told: Sequence[str], phases: int) -> dict[str, Any]:
     }
 
 
-def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error_title: str) -> go.Figure:
+def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error_title: str) -> Draft:
     """Return strategies side by side: on the left who gets what, on the right the error of the tree.
 
     The first row is on top. An infinite error has no bar: ∞ is written instead. Bars end at three times the best, and
     the figure says so.
 
     >>> rows = [StrategyRow("leaves_only", "Leaves only", np.array([0.0, 1.0]), np.array([np.inf, 0.5]), np.inf)]
-    >>> fig = strategies(rows, ["all", "state"], error_title="RMSRE")
+    >>> fig = strategies(rows, ["all", "state"], error_title="RMSRE").figure()
     >>> fig.data[-1].text, [len(trace.x) for trace in fig.data]
     (('∞',), [1, 1, 1])
     """
@@ -232,7 +231,7 @@ def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error
     second = axis(error_title, log=False, bounds=(0.0, 1.12 * high)) | {"domain": [0.54, 1.0], "anchor": "y"}
     if (errors[np.isfinite(errors)] > cut).any():
         second["title"]["text"] += f"{MORE}bars end at 3 × the best"
-    return fig.update_layout(barmode="stack", bargap=0.3, height=160 + 34 * len(rows), xaxis2=second).figure()
+    return fig.update_layout(barmode="stack", bargap=0.3, height=160 + 34 * len(rows), xaxis2=second)
 
 
 def _cut(errors: FloatArray) -> float:
@@ -268,13 +267,13 @@ def _sized(one: Target, error: float) -> str:
     return f"{short(error)} records" if is_size else f"{short(100 * error)} %"
 
 
-def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequence[Met]) -> go.Figure:
+def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequence[Met]) -> Draft:
     """Return who gets what of the smallest budget, shares (n_levels,), and each error against its target beside.
 
     Without shares and targets the axes stand alone.
 
     >>> one = Met(1, "within 5 %", 1.0, "5 %", 2.5, "12.5 %")
-    >>> [trace.x.tolist() for trace in targets_met([0.0, 1.0], ["all", "state"], [one]).data]
+    >>> [trace.x.tolist() for trace in targets_met([0.0, 1.0], ["all", "state"], [one]).figure().data]
     [[0.0, 1.0], [1.0], [2.5]]
     """
     names = [plot_text(name, 24) for name in level_names]
@@ -301,7 +300,7 @@ def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequen
         type="line", x0=1, x1=1, xref="x2", y0=0, y1=1, yref="paper", line={"color": ORANGE, "width": 2, "dash": "dot"}
     )
     _name_targets(fig, met, rows.size)
-    return fig.figure()
+    return fig
 
 
 def _name_targets(fig: Draft, met: Sequence[Met], n_rows: int) -> None:
@@ -359,13 +358,13 @@ def _prior_bar(rows: Sequence[StrategyRow], names: Sequence[str]) -> Trace:
     )
 
 
-def strategy_levels(rows: Sequence[StrategyRow], level_names: Sequence[str], *, y_title: str) -> go.Figure:
+def strategy_levels(rows: Sequence[StrategyRow], level_names: Sequence[str], *, y_title: str) -> Draft:
     """Return the error of each level, strategies side by side in the order and colours of `strategies`.
 
     ∞ and 0 are written where a bar cannot be.
 
     >>> rows = [StrategyRow("leaves_only", "Leaves only", np.array([0.0, 1.0]), np.array([np.inf, 0.5]), np.inf)]
-    >>> strategy_levels(rows, ["all", "state"], y_title="RMSRE").data[1].text
+    >>> strategy_levels(rows, ["all", "state"], y_title="RMSRE").figure().data[1].text
     ('∞',)
     """
     low, high = limits([row.level for row in rows], log=True, default=(0.1, 10.0))
@@ -391,7 +390,7 @@ def strategy_levels(rows: Sequence[StrategyRow], level_names: Sequence[str], *, 
         xaxis=axis("level (root first)", log=False, bounds=(-0.5, len(level_names) - 0.5)) | ticks,
         yaxis=axis(y_title, log=True, bounds=(low, high), grid=True),
     )
-    return fig.update_layout(height=HEIGHT + LEGEND_LINE * (len(rows) // 2)).figure()
+    return fig.update_layout(height=HEIGHT + LEGEND_LINE * (len(rows) // 2))
 
 
 def _written(sign: str, x: FloatArray, y: float, colour: str, group: str) -> Trace:
@@ -417,13 +416,15 @@ _CURVES: Final = (
 
 def strategy_curves(
     totals: FloatArray, labels: Sequence[str], errors: FloatArray, *, y_title: str, marker_x: float, stale: bool = False
-) -> go.Figure:
+) -> Draft:
     """Return the error of the tree against ε for the strategies of Dawson et al., Figure 4, in their order.
 
     Totals are (n,), in epsilon, errors (n_strategies, n). Least squares has solid lines, errors before it are dashed.
     No labels: the axes stand alone.
 
-    >>> fig = strategy_curves(np.array([1.0, 2.0]), ["Uniform"], np.array([[0.5, 0.2]]), y_title="e", marker_x=1.0)
+    >>> fig = strategy_curves(
+    ...     np.array([1.0, 2.0]), ["Uniform"], np.array([[0.5, 0.2]]), y_title="e", marker_x=1.0
+    ... ).figure()
     >>> fig.data[0].line.dash, fig.data[0].name
     ('dash', 'Uniform')
     """
@@ -448,4 +449,4 @@ def strategy_curves(
     ends = [(label, GREY if stale else look[0], float(error[-1])) for label, error, look in
             zip(labels, errors, _CURVES, strict=False)]  # fmt: skip
     name_ends(fig, ends)
-    return (your_value_marker(fig, marker_x) if low <= marker_x <= high else fig).figure()
+    return your_value_marker(fig, marker_x) if low <= marker_x <= high else fig

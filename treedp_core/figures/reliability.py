@@ -21,7 +21,7 @@ F = TypeVar("F", go.Figure, Draft)
 
 def reliability_icicle(
     tree: Tree, labels: NodeLabels, counts: AnyArray, probability: FloatArray, *, root: int = 0, max_nodes: int = 300
-) -> go.Figure:
+) -> Draft:
     """Return the tree below `root` as an icicle coloured by a probability (n_nodes,); area is the true count.
 
     An others block has the mean probability of what it merges. A click gives the node (`clicked_node`).
@@ -33,7 +33,7 @@ def reliability_icicle(
     ...     def path(self, node):
     ...         return () if node == 0 else (str(node),)
     >>> tree = Tree.from_branching_factors((2,))
-    >>> fig = reliability_icicle(tree, Numbered(), np.array([4, 3, 1]), np.array([1.0, 0.75, 0.5]))
+    >>> fig = reliability_icicle(tree, Numbered(), np.array([4, 3, 1]), np.array([1.0, 0.75, 0.5])).figure()
     >>> fig.data[0].text, fig.data[0].hovertext[1]
     (('100 %', '75 %', '50 %'), '1<br>true count 3<br>within reach with probability 0.75')
     """
@@ -62,7 +62,7 @@ def reliability_icicle(
                 "ticktext": ["0", "0.25", "0.5", "0.75", "1"],
             },
         },
-    ).figure()
+    )
 
 
 def _percent(p: float) -> str:
@@ -74,10 +74,10 @@ def _percent(p: float) -> str:
     return f"{whole(round(100 * p))} %"
 
 
-def useful_shares(level_names: Sequence[str], share: FloatArray, sizes: IntArray) -> go.Figure:
+def useful_shares(level_names: Sequence[str], share: FloatArray, sizes: IntArray) -> Draft:
     """Return the share (n_levels,) of each level's nodes that meet a target, as bars; the root's is on top.
 
-    >>> useful_shares(["all", "state"], np.array([1.0, 0.25]), np.array([1, 4])).data[0].text
+    >>> useful_shares(["all", "state"], np.array([1.0, 0.25]), np.array([1, 4])).figure().data[0].text
     ('1 of 1', '1 of 4')
     """
     met = np.rint(share * sizes).astype(np.int64)
@@ -93,7 +93,7 @@ def useful_shares(level_names: Sequence[str], share: FloatArray, sizes: IntArray
         | {"tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1], "gridcolor": GRID},
         yaxis=axis("", log=False, bounds=(share.size - 0.5, -0.5)) | names | {"ticks": "", "showline": False},
     )
-    return fig.update_layout(height=110 + 34 * share.size, bargap=0.35, margin={"t": 12}).figure()
+    return fig.update_layout(height=110 + 34 * share.size, bargap=0.35, margin={"t": 12})
 
 
 def watermark(fig: F, text: str) -> F:

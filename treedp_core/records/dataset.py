@@ -186,6 +186,8 @@ class Dataset:
         What became of every record.
     source_digest : str
         SHA-256 (hex) of the bytes of the file it was counted from; empty where there was no file.
+    is_made_up : bool
+        Whether its records are nobody's, so that another draw of them is public.
     """
 
     name: str
@@ -195,6 +197,7 @@ class Dataset:
     domain_source: DomainSource
     report: ReadReport
     source_digest: str = ""
+    is_made_up: bool = False
 
     def __post_init__(self) -> None:
         self.counts.flags.writeable = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -114,7 +114,8 @@ def generate(shape: str, n_records: int, branching: str, seed: int) -> Dataset:
     """
     factors = branching_factors_from_text(branching)
     drawn = leaf_counts(Tree.from_branching_factors(factors), shape, n_records, np.random.default_rng(seed))
-    return of_leaf_counts(branching, drawn.tolist(), f"{SHAPES[shape].label} on {powers(factors)} (generated)")
+    made = of_leaf_counts(branching, drawn.tolist(), f"{SHAPES[shape].label} on {powers(factors)} (generated)")
+    return replace(made, is_made_up=True)
 
 
 def of_leaf_counts(branching: str, leaves: Sequence[int], name: str = "Counts") -> Dataset:

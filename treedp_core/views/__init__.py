@@ -8,7 +8,18 @@ r"""Views: pure functions of inputs and tables that return what is found, whole.
 'At ε = 2, with Discrete Laplace, a count is typically off by about 1.18 records (formula).'
 """
 
-from treedp_core.views import branching, consistency, lab, methods, multiplicative, protects, ranges, start, topdown
+from treedp_core.views import (
+    branching,
+    budget,
+    consistency,
+    lab,
+    methods,
+    multiplicative,
+    protects,
+    ranges,
+    start,
+    topdown,
+)
 from treedp_core.views.entries import Entry
 from treedp_core.views.finding import Finding, Provenance, Tables
 from treedp_core.views.table import VIEWS, entry_of
@@ -20,6 +31,7 @@ __all__ = [
     "Provenance",
     "Tables",
     "branching",
+    "budget",
     "consistency",
     "entry_of",
     "lab",

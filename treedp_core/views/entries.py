@@ -18,6 +18,8 @@ from treedp_core.watch import Watch
 AnyInputs = TypeVar("AnyInputs", bound=Inputs)
 ON_ITS_WAY: Final = "BUSY"
 """The code with which a view refuses until what takes long of it is there: its last finding stands meanwhile."""
+FromFile = Callable[[str], Dataset | None]
+"""Where a session keeps a file -> what was counted from it, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,9 @@ class Entry:
         Inputs, the table in use and, if there is one, the sample -> the inputs that say by themselves what the view
         would take of the table in use, such as δ: then it is of the sample, else of no table (`Tables()`). None where
         it is of the table in use. It refuses nothing.
+    prior : function, optional
+        Inputs, the table in use, what a session counted from files, and a memo -> the file that a prior is counted
+        from, if there is one that goes with the table.
     """
 
     page: str
@@ -133,6 +138,7 @@ class Entry:
     releases: Callable[[Any, Tables], list[AnySide]] | None = None
     sample: Callable[[Any], str] | None = None
     apart: Callable[..., Inputs | None] | None = None
+    prior: Callable[[Any, Dataset, FromFile, Memo], Dataset | None] | None = None
 
     @property
     def name(self) -> str:
@@ -163,7 +169,7 @@ class Entry:
         """Return what it finds, which says so where an entry that was not reviewed had a part in it."""
         more = {} if self.slow is None else {"slow": slow}
         finding = self.find(inputs, tables, memo=memo, **more)
-        if inputs.is_reviewed and not tables.data.not_reviewed:
+        if NOT_REVIEWED in finding.badges or (inputs.is_reviewed and not tables.data.not_reviewed):
             return finding
         return replace(finding, badges=(*finding.badges, NOT_REVIEWED))
 

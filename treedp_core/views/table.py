@@ -8,6 +8,7 @@ from typing import Final
 from treedp_core.registry import Table
 from treedp_core.views import (
     branching,
+    budget,
     cdf,
     consistency,
     lab,
@@ -34,6 +35,7 @@ VIEWS: Final = Table[Entry](
         cdf.ENTRIES,
         lesson.ENTRIES,
         topdown.ENTRIES,
+        budget.ENTRIES,
     )
 )
 """Every view of every page, and the sections under *More*."""

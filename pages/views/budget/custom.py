@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from pages.ui import tuned
+from pages.ui import frame, tuned
 from pages.ui.page import Told
 from pages.ui.setting import in_a_row
-from pages.ui.shared import experiment
 from pages.ui.splitbar import splitbar
 from pages.ui.store import dataset
 from pages.ui.text import lit, small_print
-from pages.views.budget import ask, compared, words
+from pages.ui.view import Seen, inputs_now, see
 from pages.views.budget import settings as s
-from pages.views.budget.compared import Compared, custom_shares
-from pages.views.budget.strategies import comparison, ledger, verdict
+from pages.views.budget.controls import draw_prior, more, say
+from pages.views.budget.view import SEARCHED, ledger, verdict
 from treedp_core.allocation.shares import UNITS, fitted, in_units, rebalanced, text_of, values_of_text
 from treedp_core.checks import InputError
-from treedp_core.studies.budget import NOT_PRIVATE, Result
+from treedp_core.studies.budget import Result
+from treedp_core.views import VIEWS, budget
+from treedp_core.views.budget import BudgetInputs
 from treedp_core.words import percent, plural
 
 _GOOD: Final = "_budget_units"
@@ -32,53 +33,41 @@ MAX_PARTS: Final = 64
 
 def show() -> Told:
     """Show the split to drag, what it gives, and how it compares; under *More* a slider a level."""
-    _bar()
+    data = dataset()
+    if data.tree.n_levels <= MAX_PARTS:
+        splitbar("Budget split", data.labels.level_names, _units(), _locked() | _public(), key=BAR, on_move=_dragged)
+    else:
+        small_print(f"{plural(data.tree.n_levels, 'level')} are too many to drag: shares can be typed under **More**.")
     with in_a_row():
         place = st.container(width="content")
-        ask.draw_prior()
-    return compared.show(ask.question(), partial(_custom, place), _more)
-
-
-def _custom(place: DeltaGenerator, one: Compared) -> None:
-    with place:
-        _start_from(one)
-    row = one.row(s.CUSTOM)
-    if row is not None:
+        draw_prior()
+    seen = see(VIEWS["budget.custom"], replace(inputs_now(BudgetInputs), strategy=s.CUSTOM))
+    if seen.result.is_ready:
         st.session_state[_GOOD] = _units()
-    others = [other for other in one.rows if other is not row]
-    names = [lit(name, 24) for name in dataset().labels.level_names]
-    told = words.mine(row, one.rows, one.question) + words.unknown(row, one.truth.value, names)
-    comparison(
-        one, others if row is None else [row, *others], "bud_custom", told.replace("*", ""),
-        f"{NOT_PRIVATE}: expected errors on the true counts (closed form), beside the other strategies.", told,
-    )  # fmt: skip
+        with place:
+            _start_from(seen.of(budget.comparison).rows)
+    frame.found(seen)
     _unspent()
+    say(seen, SEARCHED)
+    return seen.told(more=partial(_more, seen))
 
 
-def _more(one: Compared) -> None:
-    ask.more(metric=True, slices=True)
+def _more(seen: Seen[BudgetInputs]) -> None:
+    more(metric=True, slices=True)
     n_levels = dataset().tree.n_levels
     few = n_levels <= s.MAX_INPUTS
     if few:
         _sliders(_units())
     too_many = "" if few else f" {plural(n_levels, 'level')} are too many for sliders."
     s.SHARES.said(help=f"{s.SHARES.help}{too_many}").draw(on_change=_typed)
-    verdict(one)
-    ledger(one)
-
-
-def _bar() -> None:
-    data = dataset()
-    if data.tree.n_levels <= MAX_PARTS:
-        fixed = _locked() | _public()
-        splitbar("Budget split", data.labels.level_names, _units(), fixed, key=BAR, on_move=_dragged)
-    else:
-        small_print(f"{plural(data.tree.n_levels, 'level')} are too many to drag: shares can be typed under **More**.")
+    if seen.result.is_ready:
+        verdict(seen)
+        ledger(seen)
 
 
 def _unspent() -> None:
     """Say what the levels leave, and for whom."""
-    left, origin = UNITS - sum(_units()), tuned.of("bud")
+    left, origin = UNITS - sum(_units()), inputs_now(BudgetInputs).origin
     with st.container(horizontal=True, vertical_alignment="center"):
         if left > 0:
             why = "; the prior that this split was tuned on is paid from it" if origin and origin.spent else ""
@@ -90,9 +79,9 @@ def _unspent() -> None:
             tuned.own("bud")
 
 
-def _start_from(one: Compared) -> None:
+def _start_from(rows: tuple[Result, ...]) -> None:
     with st.popover("Start from", icon=":material/content_copy:", help="Takes over the shares of a strategy"):
-        for row in one.rows:
+        for row in rows:
             if row.name != s.CUSTOM:
                 st.button(
                     row.label, key=f"bud_copy_{row.name}", on_click=_copy, args=(row,), type="tertiary",
@@ -109,9 +98,10 @@ def _copy(row: Result) -> None:
 
 def _units() -> list[int]:
     """The present shares in thousandths; the last good ones while the text cannot be read."""
-    n_levels = dataset().tree.n_levels
+    data = dataset()
+    n_levels = data.tree.n_levels
     try:
-        shares = [float(share) for share in custom_shares()]
+        shares = [float(share) for share in inputs_now(BudgetInputs).own_shares(data)]
     except InputError:
         kept = st.session_state.get(_GOOD, [])
         return kept if len(kept) == n_levels else in_units([1.0] * n_levels)
@@ -127,7 +117,7 @@ def _locked() -> set[int]:
 
 
 def _public() -> set[int]:
-    return {0} if experiment().unit.total_is_public else set()
+    return {0} if inputs_now(BudgetInputs).experiment(dataset()).unit.total_is_public else set()
 
 
 def _sliders(units: list[int]) -> None:

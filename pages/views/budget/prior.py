@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 
@@ -18,14 +18,14 @@ from pages.ui.text import lit, small_print
 from pages.ui.upload import EACH_ROW, Count, choose_columns, notice, upload
 from pages.views.budget.settings import ABSENT
 from treedp_core.checks import InputError
-from treedp_core.notebook.code import Ran, call, given
+from treedp_core.notebook.code import Ran, call
 from treedp_core.records import Dataset, count_hierarchy
-from treedp_core.studies.budget import Prior, absent_leaves, public_of_file
+from treedp_core.studies.budget import absent_leaves, public_of_file
 from treedp_core.studies.budget.periods import by_period
+from treedp_core.views.budget import PRIOR as SLOT
 from treedp_core.words import plural, whole
 
 NOTED: Final = "ABSENT_LEAVES"
-SLOT: Final = "bud_prior"
 MOST_PERIODS: Final = 1000
 _REFUSED: Final = "_budget_period_refused"
 
@@ -44,8 +44,6 @@ def show_upload() -> None:
     counted = store.from_file(SLOT)
     if counted is not None and NOTED in dict(counted.report.notices):
         notice(NOTED, dict(counted.report.notices)[NOTED])
-    if file_prior() is None:
-        st.info("Until there is a prior for these data, only strategies that look at no counts are shown.")
 
 
 def _split_by_period() -> None:
@@ -95,24 +93,6 @@ def _divide(level: int, earlier: tuple[str, ...]) -> None:
     store.set_dataset(found[1], "upload", after)
     store.set_dataset(found[0], SLOT, before)
     store.changed(source="upload", recounted=True)
-
-
-def file_prior() -> Ran[Prior] | None:
-    """Return the prior from a file, as the call that gives it, if there is one for the data set in use."""
-    counted, data = store.from_file(SLOT), store.dataset()
-    if counted is None:
-        return None
-    how: dict[str, Any] = {"absent_are_zero": True} if NOTED in dict(counted.report.notices) else {}
-
-    def matched() -> Prior | None:
-        try:
-            return public_of_file(data, counted, **how)
-        except InputError:  # it was counted for other data
-            return None
-
-    prior = store.remember(("prior of a file", data.fingerprint, counted.fingerprint), matched)
-    earlier = store.counted_again(counted).named("earlier")
-    return None if prior is None else given(prior, public_of_file, store.used(), earlier, **how).named("prior")
 
 
 def _form(table: Table) -> Count | None:

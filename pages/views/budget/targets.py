@@ -1,53 +1,30 @@
-"""From wanted accuracies to the smallest budget: the targets, the answer with its split, and what binds."""
+"""From wanted accuracies to the smallest budget: the targets, the answer with its split, and what it costs."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 
-from pages.ui import frame, handover, plans, result, tuned
+from pages.ui import frame, handover, plans, tuned
 from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.setting import in_a_row, key_of
-from pages.ui.settings import EPSILON, EPSILON_TUNED, THRESHOLD
+from pages.ui.settings import EPSILON, EPSILON_TUNED
 from pages.ui.store import dataset
-from pages.ui.text import lit, plain, prose
-from pages.views.budget import ask, compared, words
+from pages.ui.text import lit, prose
+from pages.ui.view import Seen, inputs_now, see
 from pages.views.budget import settings as s
-from pages.views.budget.compared import Compared
-from pages.views.budget.strategies import marked
+from pages.views.budget.controls import draw_prior, more, say
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
-from treedp_core.figures.budget import targets_met
-from treedp_core.figures.of_budget import targets_of
-from treedp_core.notebook.code import Ran, call, given
-from treedp_core.studies.budget import (
-    Answer,
-    Ask,
-    Origin,
-    Price,
-    Prior,
-    Source,
-    Target,
-    Wanted,
-    answer,
-    price,
-    target_table,
-    with_target,
-    without,
-)
+from treedp_core.studies.budget import Ask, Price, Source, Wanted, with_target, without
 from treedp_core.studies.budget.source import TARGETS
-from treedp_core.words import plural, privacy_text, setting_text
+from treedp_core.views import VIEWS, budget
+from treedp_core.views.budget import BudgetInputs, words
+from treedp_core.words import plural, setting_text
 
-SLOT: Final = "budget_targets"
-SEARCHING: Final = "Searching for the smallest ε"
-PANELS: Final = (
-    "Left: each level's share of the smallest budget. Right: the error at each target, that of an equal split, and "
-    "what is wanted, as bars and in numbers."
-)
 CHIPS: Final = "bud_chips"
 LEVEL: Final = "bud_add_level"
 VALUE: Final = "bud_add_value"
@@ -63,9 +40,11 @@ def show() -> Told:
         _chips()
         with st.popover("Add a target", icon=":material/add:", help="A level, and how close its counts should be"):
             _add()
-        ask.draw_prior()
-    told = compared.show(ask.question(), _targets, _more, best=False)
-    return told._replace(badges=words.CONFIRMED)
+        draw_prior()
+    seen = see(VIEWS["budget.targets"], inputs_now(BudgetInputs))
+    frame.found(seen)
+    say(seen, "Searching for the smallest ε")
+    return seen.told(more=partial(_more, seen))
 
 
 def _chips() -> None:
@@ -73,11 +52,12 @@ def _chips() -> None:
 
     Other targets are another widget: a browser may still say what was chosen of those before.
     """
+    data, inputs = dataset(), inputs_now(BudgetInputs)
     try:
-        there = dict(enumerate(ask.wanted()))
+        there = dict(enumerate(inputs.wanted(data)))
     except InputError:
         there = {}
-    names, key = dataset().labels.level_names, f"{CHIPS}_{key_of(ask.text())}"
+    names, key = data.labels.level_names, f"{CHIPS}_{key_of(inputs.targets_for(data))}"
     st.session_state[key] = list(there)
     st.pills(
         "Targets", list(there), selection_mode="multi", key=key, on_change=_dropped, args=(key, tuple(there)),
@@ -88,7 +68,8 @@ def _chips() -> None:
 
 
 def _dropped(key: str, there: tuple[int, ...]) -> None:
-    s.TARGETS.set(without(ask.text(), [number for number in there if number not in st.session_state[key]], ask.usual()))
+    inputs, gone = inputs_now(BudgetInputs), [number for number in there if number not in st.session_state[key]]
+    s.TARGETS.set(without(inputs.targets_for(dataset()), gone, inputs.usual))
 
 
 def _add() -> None:
@@ -128,123 +109,41 @@ def _add() -> None:
 
 
 def _added() -> None:
-    held, kind = st.session_state, ask.usual()
+    held, inputs = st.session_state, inputs_now(BudgetInputs)
+    kind = inputs.usual
     one = Wanted(
         kind, float(held[VALUE] or 0.0), kind not in (Ask.RMSE, Ask.RMSRE) and held.get(UNIT) == UNITS[1],
         float(held.get(PART) or 95.0) if kind is Ask.SHARE else 95.0, float(held[AMONG] or 0.0),
     )  # fmt: skip
-    s.TARGETS.set(with_target(ask.text(), int(held[LEVEL]), one, kind))
+    s.TARGETS.set(with_target(inputs.targets_for(dataset()), int(held[LEVEL]), one, kind))
 
 
-def _targets(one: Compared) -> None:
-    kept = _sought(one)
-    of, targets = kept.made_for if kept.value is not None else (one, ())
-    _figure(of, targets, kept)
-    if one.tuned is None:
-        st.info("The search needs a prior to look at.", icon=":material/history:")
-    result.show_state(kept if one.tuned is not None else replace(kept, error=None), SEARCHING)
-
-
-def _sought(one: Compared) -> result.Result[Answer]:
-    """The answer; below targets that are refused, and while another is sought, the last one."""
-    try:
-        targets = ask.wanted()
-        if one.tuned is None:
-            raise InputError("PRIOR_EMPTY", "Expected a prior to look at.")
-    except InputError as error:
-        return result.refused(SLOT, error)
-    about = "; ".join(target.described for target in targets)
-    return result.in_background(
-        SLOT, (one, targets), 100, partial(answer, one.tuned.value, targets),
-        about=f"{about} · {compared.about(one.question)}",
+def _more(seen: Seen[BudgetInputs]) -> None:
+    more()
+    s.TARGETS.draw()
+    paid, found = seen.of(budget.cost), seen.of(budget.costs)
+    if seen.slow is None or paid is None:
+        return
+    cards(list(zip(*found.table.values(), strict=True)), flow=True)
+    frame.plain_table(seen.finding.table, alt="Targets, budget and what is reached, by level")
+    prose(found.answer)
+    asked = seen.slow.here().request.question.experiment
+    plans.button("bud_targets", partial(plans.of_ledger, paid.ledger, asked), "from Budget split")
+    st.button(
+        f"Set ε = {setting_text(paid.to_set)} and this split", key="bud_targets_use", icon=":material/send:",
+        type="primary", disabled=not paid.shares, on_click=_use, args=(paid, asked),
+        help="Puts the total into the sidebar, and the split with this noise into “Your own split”, the Error lab, "
+        "Consistency and Release plan. Back undoes it.",
     )  # fmt: skip
 
 
-def _figure(of: Compared, targets: tuple[Target, ...], kept: result.Result[Answer]) -> None:
-    names, found = dataset().labels.level_names, kept.value
-    if found is None:
-        told = f"{SEARCHING} …" if kept.is_pending else "No answer: see below."
-        fig, ran = call(targets_met, (), names, ()), None
-    else:
-        told = words.smallest(of.question, _prior(of), targets, found, [lit(name, 24) for name in names])
-        fig = call(targets_of, _answered(of, targets, found), names, targets)
-        ran = _table(of, targets, found)
-    frame.figure(
-        marked(fig, of),
-        key="bud_targets_split",
-        alt="Share of each level in the smallest budget, and the error at each target beside an equal split's.",
-        answer=told,
-        caption=PANELS if found is None else words.answered(found.found, of.question, targets),
-        ran=ran,
-    )
-
-
-def _prior(of: Compared) -> Prior | None:
-    return None if of.prior is None else of.prior.value
-
-
-def _answered(of: Compared, targets: tuple[Target, ...], found: Answer) -> Ran[Answer]:
-    return given(found, answer, of.tuned, targets).named("answered")
-
-
-def _table(of: Compared, targets: tuple[Target, ...], found: Answer) -> Ran[dict[str, Any]]:
-    """The targets level by level, with what the prior, simulated releases and the true counts say of them."""
-    names, again = dataset().labels.level_names, _answered(of, targets, found)
-    return call(
-        target_table, of.tuned, of.truth, again.get("found"), targets, names, of.question.symbol,
-        confirmed=again.get("confirmed"),
-    ).saying(of.label)  # fmt: skip
-
-
-def _more(one: Compared) -> None:
-    ask.more()
-    s.TARGETS.draw()
-    if one.tuned is None:
-        return
-    kept = _sought(one)
-    if kept.value is not None:
-        of, targets = kept.made_for
-        _ledger(of, targets, kept.value)
-
-
-def _ledger(of: Compared, targets: tuple[Target, ...], of_targets: Answer) -> None:
-    found, seen = of_targets.found, of_targets.seen
-    names, symbol, prior = dataset().labels.level_names, of.question.symbol, _prior(of)
-    cost = price(of.question, of.truth.value, found, prior)
-    cards((
-        ("Smallest ε in all", privacy_text(cost.epsilon), f"{symbol} = {privacy_text(found.total)}, levels",
-         "What the levels and the prior cost together, in ε, rounded up."),
-        ("For the prior", privacy_text(prior.spent if prior else 0), symbol,
-         "What the split was tuned on cost; 0 where it is public, or where nothing depends on counts."),
-        ("Seen in simulation", *words.seen(seen),
-         "What simulated releases with this split reach of the target that binds; the table below has every target."),
-        ("Binding level", *words.binding(found, names), "The level whose target asks for the most."),
-        ("Proved lower bound", *words.lower_bound(found, of.question), "No split reaches the targets with less."),
-    ), flow=True)  # fmt: skip
-    ran = _table(of, targets, of_targets)
-    table = result.at_once("budget_target_table", (of, targets), lambda: ran.value).here()
-    frame.plain_table(table, alt="Targets, budget and what is reached, by level")
-    prose(f"{words.answered(found, of.question, targets)}\n\n**Ledger.** {plain(cost.ledger.sentence())}")
-    plans.button("bud_targets", partial(plans.of_ledger, cost.ledger, of.question.experiment), "from Budget split")
-    st.button(
-        f"Set ε = {setting_text(cost.to_set)} and this split",
-        key="bud_targets_use",
-        icon=":material/send:",
-        type="primary",
-        disabled=not cost.shares,
-        on_click=_use,
-        args=(cost, None if prior is None else prior.origin, of.question.experiment),
-        help="Puts the total into the sidebar, and the split with this noise into “Your own split”, the Error lab, "
-        "Consistency and Release plan. Back undoes it.",
-    )
-
-
-def _use(cost: Price, prior: Origin | None, asked: Experiment) -> None:
-    source = Source(TARGETS, cost.to_set, ask.text(), s.CONFIDENCE.value, THRESHOLD.value)
-    handover.take(cost.shares, source, prior, asked)
-    EPSILON.set(cost.to_set)
-    EPSILON_TUNED.set(EPSILON_TUNED.default if prior is None or prior.is_private else cost.to_set)
-    s.SHARES.set(cost.shares)
+def _use(paid: Price, asked: Experiment) -> None:
+    now, prior = inputs_now(BudgetInputs), paid.ledger.prior
+    source = Source(TARGETS, paid.to_set, now.targets_for(dataset()), now.confidence, now.threshold)
+    handover.take(paid.shares, source, prior, asked)
+    EPSILON.set(paid.to_set)
+    EPSILON_TUNED.set(EPSILON_TUNED.default if prior is None or prior.is_private else paid.to_set)
+    s.SHARES.set(paid.shares)
     s.STRATEGY.set(s.CUSTOM)
     s.VIEW.set(s.CUSTOM)
     tuned.keep("bud", prior)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Final
 
-from pages.ui import book, kept, settings
+from pages.ui import rerun, settings
 from pages.ui.text import lit, plain
 from sample_data.catalogue import SAMPLES
 from treedp_core import __version__
 from treedp_core.notebook import Cell
 from treedp_core.notebook.notes import safe_markdown
 from treedp_core.records import Dataset
-from treedp_core.studies.budget import public_of_file
 
-PRIOR: Final = "bud_prior"
-"""What splits are tuned on, and where a file of it is kept."""
 EMPTY: Final = (
     "Nothing is pinned yet. Below every figure and table there is **Pin**: it keeps the figure here, with its "
     "settings, numbers, code and seed, to be named, annotated, compared and saved."
@@ -35,24 +31,7 @@ def stale(cell: Cell, own: Sequence[Dataset]) -> str:
         return f"{lit(cell.data.name, 40)} is not in this session."
     if cell.version != __version__:
         return f"Made with TreeDP {plain(cell.version)}; this is {__version__}."
-    return _other_prior(cell)
-
-
-def _other_prior(cell: Cell) -> str:
-    """Why a cell that was tuned on a file is not what its page would show; nothing where it is, or was on no file."""
-    if cell.settings.get(PRIOR, ("",))[0] not in ("public", "earlier") or not _tuned_on_file(cell):
-        return ""
-    prior = kept.of(PRIOR)
-    if prior is None:
-        return "The file that it was tuned on is not in this session."
-    is_same = any(one.slot == PRIOR and one.note.fingerprint == prior.data.fingerprint for one in book.held().asked)
-    was_there = prior.when.replace(microsecond=0) <= datetime.fromisoformat(cell.made)
-    return "" if is_same or was_there else "The file that it was tuned on has been exchanged since."
-
-
-def _tuned_on_file(cell: Cell) -> bool:
-    """Whether a file was there to tune on when the cell was pinned; one without its code is taken to have had one."""
-    return not cell.code or f"{public_of_file.__name__}(" in cell.code
+    return rerun.other_prior(cell)
 
 
 def made_from(cell: Cell) -> str:

@@ -2,10 +2,11 @@
 
 from treedp_core.privacy.ledger import Ledger
 from treedp_core.privacy.origin import NOT_PRIVATE, Origin, origin_of_text
-from treedp_core.studies.budget.answer import Answer, Price, answer, price
+from treedp_core.studies.budget.answer import Answer, Price, Request, Solution, answer, price, solve
 from treedp_core.studies.budget.asked import Wanted, targets_of_text, usual_text, wanted_of_text, with_target, without
+from treedp_core.studies.budget.comparison import Comparison, Problems, Search, search
 from treedp_core.studies.budget.confirm import Confirmation
-from treedp_core.studies.budget.figure4 import Curves, curve_table, curves_of, figure4
+from treedp_core.studies.budget.figure4 import Curves, Design, curve_table, curves_of, figure4
 from treedp_core.studies.budget.greedy import GreedySplit, greedy
 from treedp_core.studies.budget.inverse import Inverse, smallest_budget
 from treedp_core.studies.budget.optimum import Optimum
@@ -20,7 +21,7 @@ from treedp_core.studies.budget.strategies import (
     Strategy,
     best_simple,
     compare,
-    every_strategy,
+    data_free,
     own,
     topped_up_error,
 )
@@ -40,8 +41,10 @@ __all__ = [
     "STRATEGIES",
     "Answer",
     "Ask",
+    "Comparison",
     "Confirmation",
     "Curves",
+    "Design",
     "GreedySplit",
     "Inverse",
     "Ledger",
@@ -50,9 +53,13 @@ __all__ = [
     "Price",
     "Prior",
     "Problem",
+    "Problems",
     "Question",
     "Reliability",
+    "Request",
     "Result",
+    "Search",
+    "Solution",
     "Source",
     "Strategy",
     "Target",
@@ -64,7 +71,7 @@ __all__ = [
     "composed_epsilon",
     "curve_table",
     "curves_of",
-    "every_strategy",
+    "data_free",
     "figure4",
     "greedy",
     "level_table",
@@ -76,7 +83,9 @@ __all__ = [
     "problem_on",
     "public_of_file",
     "reliability",
+    "search",
     "smallest_budget",
+    "solve",
     "source_of_text",
     "step_table",
     "strategy_table",

@@ -17,6 +17,8 @@ from treedp_core.experiment import total_of
 from treedp_core.privacy import Accounting
 from treedp_core.privacy.ledger import Ledger
 from treedp_core.privacy.origin import Origin
+from treedp_core.records import Dataset
+from treedp_core.studies.budget.comparison import problems_of
 from treedp_core.studies.budget.confirm import Confirmation, confirm_all
 from treedp_core.studies.budget.inverse import Inverse, smallest_budget
 from treedp_core.studies.budget.problem import Problem
@@ -95,6 +97,34 @@ def answer(tuned: Problem, targets: Sequence[Target], watch: Watch | None = None
     first, second = (problem.composed(problem.scaled(even, one)) if one < math.inf else one for one in (needed, unread))
     composed = (problem.composed(found.amounts), first, second)
     return Answer(found, seen, needed, unread, tuple(errors), tuple(equally), composed)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of the smallest budget: the noise, what it is tuned on, and the targets."""
+
+    question: Question
+    targets: tuple[Target, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A request and its answer: None where there is no prior to look at."""
+
+    request: Request
+    answer: Answer | None
+
+
+def solve(request: Request, data: Dataset, file: Dataset | None = None, watch: Watch | None = None) -> Solution:
+    """Return the answer to a request on a table; `file` is what a prior is counted from, where one is.
+
+    Raises
+    ------
+    Cancelled, InputError
+        As `answer`.
+    """
+    tuned = problems_of(request.question, data, file).tuned
+    return Solution(request, None if tuned is None else answer(tuned, request.targets, watch))
 
 
 @dataclass(frozen=True, eq=False)

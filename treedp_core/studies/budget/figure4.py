@@ -15,9 +15,9 @@ from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records import Dataset
 from treedp_core.studies.budget.greedy import PHASES
 from treedp_core.studies.budget.per_node import node_error
-from treedp_core.studies.budget.prior import Prior, noisy
+from treedp_core.studies.budget.prior import noisy
 from treedp_core.studies.budget.problem import Problem
-from treedp_core.studies.budget.question import NONE, Question, prior_of, problem_on
+from treedp_core.studies.budget.question import NONE, Question, prior_for, problem_on
 from treedp_core.studies.budget.strategies import STRATEGIES, compare
 from treedp_core.studies.budget.subtrees import split_by_subtree
 from treedp_core.studies.budget.tables import ERRORS_LABEL
@@ -39,6 +39,20 @@ CURVES: Final = (
 """Label, strategy, and whether it is post-processed: the five of Dawson et al., Figure 4."""
 
 
+@dataclass(frozen=True)
+class Design:
+    """The published design: height of the tree (3 to 5), τ in records, slices, seed, and a split for each partner.
+
+    A split is then tuned for each node of level 1, as in the paper.
+    """
+
+    height: int
+    threshold: float
+    phases: int
+    seed: int
+    by_partner: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Curves:
     """Errors of the tree against the total budget.
@@ -49,14 +63,17 @@ class Curves:
     labels : tuple of str
     errors : (curves, n)
         The metric's value for the tree; inf where a count is not determined.
+    of : Question or Design, optional
+        What was asked.
     """
 
     totals: FloatArray
     labels: tuple[str, ...]
     errors: FloatArray
+    of: Question | Design | None = None
 
     @classmethod
-    def empty(cls, totals: Sequence[float]) -> Curves:
+    def empty(cls, totals: Sequence[float] = TOTALS) -> Curves:
         """Return axes with no curve on them, for totals (n,)."""
         return cls(np.array(totals), (), np.zeros((0, len(totals))))
 
@@ -155,45 +172,35 @@ def unit_of(height: int) -> ProtectedUnit:
     return ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, 1, known_levels=height)
 
 
-def figure4(
-    data: Dataset,
-    height: int,
-    threshold: float,
-    phases: int,
-    seed: int,
-    by_partner: bool,
-    *,
-    watch: Watch | None = None,
-) -> Curves:
+def figure4(design: Design, data: Dataset, watch: Watch | None = None) -> Curves:
     """Return the five curves; greedy splits are tuned on a noisy release of the earlier half.
 
     Parameters
     ----------
+    design : Design
     data : Dataset
         The attribution-like sample.
-    height : int
-        Of the tree, 3 to 5: see `periods`.
-    threshold : float
-        Of the RMSRE, in records.
-    phases, seed : int
-    by_partner : bool
-        Whether a split is tuned for each node of level 1, as in the paper.
     watch : Watch, optional
         As in `curves`.
     """
-    halves, unit = periods(data, height, seed), unit_of(height)
+    seed = design.seed
+    halves, unit = periods(data, design.height, seed), unit_of(design.height)
     prior = noisy(halves.tree, halves.earlier, unit, LAW, PRIOR_EPSILON, generator("prior on the earlier half", seed))
-    tuned = Problem(halves.tree, prior.counts, LAW, unit, "rmsre", Tolerance(threshold=threshold))
-    judged = Problem(halves.tree, halves.later, LAW, unit, "rmsre", Tolerance(threshold=threshold))
-    return curves(tuned, judged, TOTALS, phases, 1 if by_partner else None, watch)
+    tuned, judged = (
+        Problem(halves.tree, counts, LAW, unit, "rmsre", Tolerance(threshold=design.threshold))
+        for counts in (prior.counts, halves.later)
+    )
+    found = curves(tuned, judged, TOTALS, design.phases, 1 if design.by_partner else None, watch)
+    return replace(found, of=design)
 
 
 def curves_of(
     question: Question,
     data: Dataset,
-    totals: Sequence[float] = TOTALS,
-    prior: Prior | None = None,
+    file: Dataset | None = None,
     watch: Watch | None = None,
+    *,
+    totals: Sequence[float] = TOTALS,
 ) -> Curves:
     """Return the five curves on a data set of one's own; what a prior costs is part of each total.
 
@@ -202,12 +209,12 @@ def curves_of(
     question : Question
         The noise, whom it protects, the metric, and what greedy splits are tuned on; not its ε, nor its least squares.
     data : Dataset
-    totals : sequence of float
-        Each in ε.
-    prior : Prior, optional
-        Of a file, where the question asks for one; without it no greedy splits.
+    file : Dataset, optional
+        What a prior is counted from, where the question asks for one; without it no greedy splits.
     watch : Watch, optional
         As in `curves`.
+    totals : sequence of float
+        Each in ε.
 
     Raises
     ------
@@ -217,33 +224,30 @@ def curves_of(
     """
     watch = watch or Watch()
     asked = [replace(question, experiment=replace(question.experiment, epsilon=total)) for total in totals]
-    drawn = CURVES if prior is not None or not question.from_file else CURVES[:3]
     free = question.prior == NONE
-    looked = [] if free or len(drawn) < len(CURVES) else [_prior_of(one, data, prior) for one in asked]
-    if looked and not any(looked):
-        prior_of(asked[-1], data, prior)  # says why
+    priors = [None if free or _is_too_dear(one) else prior_for(one, data, file) for one in asked]
+    drawn: Sequence[tuple[str, str, bool]] = CURVES
+    if not free and not any(priors) and prior_for(asked[-1], data, file) is None:  # it says why, where one is too dear
+        drawn = CURVES[:3]
     errors = np.full((len(drawn), len(totals)), np.nan)
     for row, (_, name, squares) in watch.over(list(enumerate(drawn)), 100):
         truth = _judged(question, data, data.counts, squares).watched(watch)
         for column, one in enumerate(asked):
-            judged = truth.held_to(one.within)
+            judged, known = truth.held_to(one.within), priors[column]
             if not STRATEGIES[name].needs_prior:
                 found = compare(judged, judged, one.total, (name,))
+            elif known is None and not free:
+                continue
             else:
-                known = None if free else looked[column]
-                if known is None and not free:
-                    continue
                 tuned = _judged(question, data, None if known is None else known.counts, squares)
                 found = compare(tuned, judged, one.total, (name,), question.phases, known, watch=watch)
             errors[row, column] = found[0].errors.tree
-    return Curves(np.asarray(totals, dtype=np.float64), tuple(label for label, _, _ in drawn), errors)
+    return Curves(np.asarray(totals, dtype=np.float64), tuple(label for label, _, _ in drawn), errors, question)
 
 
-def _prior_of(one: Question, data: Dataset, of_file: Prior | None) -> Prior | None:
-    """What splits of a total are tuned on; nothing where that would cost all of it."""
-    if one.pays and one.epsilon_of_prior >= one.experiment.epsilon:
-        return None
-    return of_file if one.prior == "public" else prior_of(one, data, of_file)
+def _is_too_dear(one: Question) -> bool:
+    """Whether a prior would cost all of a total."""
+    return one.pays and one.epsilon_of_prior >= one.experiment.epsilon
 
 
 def _judged(question: Question, data: Dataset, counts: AnyArray | None, squares: bool) -> Problem:

@@ -17,7 +17,7 @@ from treedp_core.privacy.budget import refuse_small_part
 from treedp_core.privacy.conversions import rho_to_epsilon, rho_to_epsilon_gaussian
 from treedp_core.privacy.origin import SYMBOL
 from treedp_core.records import Dataset
-from treedp_core.studies.budget.prior import Prior, another_draw, noisy, true_counts
+from treedp_core.studies.budget.prior import Prior, another_draw, noisy, public_of_file, true_counts
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.tree import AnyArray
 from treedp_core.watch import generator
@@ -46,12 +46,15 @@ class Question:
         are private too; another draw is of made-up records; none where errors are in records, whatever the counts.
     prior_epsilon : float
         What the noisy prior costs; 0 stands for 1, or half of the total where that is less.
+    absent_are_zero : bool
+        Whether leaves of the data that the prior's file lacks count 0.
     """
 
     experiment: Experiment
     phases: int
     prior: str
     prior_epsilon: float
+    absent_are_zero: bool = False
 
     @property
     def pays(self) -> bool:
@@ -164,3 +167,30 @@ def prior_of(question: Question, data: Dataset, earlier: Prior | None = None) ->
         rng = generator("noisy earlier prior", one.seed)
         return noisy(data.tree, earlier.counts, one.unit, question.law, amount, rng)
     return noisy(data.tree, data.counts, one.unit, question.law, amount, generator("noisy prior", one.seed))
+
+
+def prior_for(question: Question, data: Dataset, file: Dataset | None = None) -> Prior | None:
+    """Return what splits are tuned on; None where nothing reads counts, or no file of these leaves is there.
+
+    Parameters
+    ----------
+    file : Dataset, optional
+        What a public or an earlier prior is counted from.
+
+    Raises
+    ------
+    InputError
+        As `prior_of`.
+    """
+    if question.prior == NONE or not question.from_file:
+        return None if question.prior == NONE else prior_of(question, data)
+    public = None if file is None else matched(data, file, absent_are_zero=question.absent_are_zero)
+    return prior_of(question, data, public) if public is not None and question.pays else public
+
+
+def matched(data: Dataset, file: Dataset, *, absent_are_zero: bool = False) -> Prior | None:
+    """Return the public counts of a file as a prior; None where it was counted for other data."""
+    try:
+        return public_of_file(data, file, absent_are_zero=absent_are_zero)
+    except InputError:
+        return None

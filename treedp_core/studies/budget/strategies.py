@@ -231,36 +231,10 @@ def own(truth: Problem, total: float, shares: Sequence[Fraction], tuned_on: Orig
     return _judged(truth, total, CUSTOM, "Your own", np.array(budget.per_level), tuned_on)
 
 
-def every_strategy(
-    truth: Problem,
-    total: float,
-    prior: Problem | None = None,
-    phases: int = PHASES,
-    origin: Origin | None = None,
-    names: Sequence[str] | None = None,
-    *,
-    shares: Sequence[Fraction] = (),
-    shares_from: Origin | None = None,
-) -> list[Result]:
-    """Return the simple strategies, the published ones that fit, those tuned on a prior, and a split of one's own.
-
-    Parameters
-    ----------
-    truth : Problem
-    total, prior, phases, origin
-        As in `compare`; without a prior no strategy that needs one.
-    names : sequence of str, optional
-        Names in `STRATEGIES`; by default all.
-    shares, shares_from
-        As in `own`; no shares, no such split.
-    """
-    wanted = tuple(STRATEGIES) if names is None else names
-    tuned = [name for name in wanted if STRATEGIES[name].needs_prior]
-    simple = [name for name in wanted if name not in tuned]
-    results = [*compare(truth, truth, total, simple), *published(truth, total)]
-    if prior is not None:
-        results += compare(prior, truth, total, tuned, phases, origin)
-    return [*results, own(truth, total, shares, shares_from)] if shares else results
+def data_free(truth: Problem, total: float) -> list[Result]:
+    """Return the strategies that look at no counts, and the published splits that fit; it refuses as `compare` does."""
+    simple = [name for name, one in STRATEGIES.items() if not one.needs_prior]
+    return [*compare(truth, truth, total, simple), *published(truth, total)]
 
 
 def best_simple(results: Sequence[Result]) -> Result | None:

@@ -1,4 +1,4 @@
-"""What the Budget split page says about its numbers. Pure logic; labels of the data never appear here."""
+"""What the views of the page Budget split say about their numbers; labels of the data never appear here."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from pages.ui.text import plain
 from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Accounting, Currency, NeighbouringRelation
-from treedp_core.privacy.origin import CHOOSE, PriorKind
+from treedp_core.privacy.origin import CHOOSE, NOT_PRIVATE, PriorKind
 from treedp_core.studies.budget import (
     Answer,
     Ask,
@@ -21,6 +20,7 @@ from treedp_core.studies.budget import (
     Optimum,
     Prior,
     Problem,
+    Problems,
     Question,
     Result,
     Target,
@@ -31,6 +31,7 @@ from treedp_core.tree import Tree
 from treedp_core.words import (
     budget_text,
     percent,
+    plain,
     plural,
     privacy_text,
     setting_text,
@@ -38,15 +39,25 @@ from treedp_core.words import (
     upper_first,
 )  # fmt: skip
 
-CONFIRMED: Final = "formula, simulation, NOT PRIVATE"
+CONFIRMED: Final = ("formula", "simulation", NOT_PRIVATE)
 """Badges of what is also simulated: targets are, before and after a split is found."""
+NOT_TUNED: Final = "Errors in records are the same whatever the counts: nothing is tuned on them, nothing charged."
 TIE: Final = 1e-3
 """Errors this close, relative to each other, count as equal in a sentence."""
 
 
-def badges(question: Question) -> str:
+def badges(question: Question) -> tuple[str, ...]:
     """Return the badges of the page: errors are formulas on the true counts; a noisy prior is one simulated release."""
-    return CONFIRMED if question.pays else "formula, NOT PRIVATE"
+    return CONFIRMED if question.pays else ("formula", NOT_PRIVATE)
+
+
+def notes(problems: Problems) -> tuple[str, ...]:
+    """Return what must be known of what splits are tuned on, besides why it is refused."""
+    if problems.question.prior == NONE:
+        return (NOT_TUNED,)
+    if problems.tuned is None and problems.refusal is None:
+        return ("Until there is a prior for these data, only strategies that look at no counts are shown.",)
+    return ()
 
 
 def verdict(results: Sequence[Result]) -> str:
@@ -82,22 +93,20 @@ def best(results: Sequence[Result], question: Question) -> str:
     return f"{told}; an equal split has {short(equal.errors.tree)}, {more} times as much."
 
 
-def mine(row: Result | None, results: Sequence[Result], question: Question) -> str:
+def mine(row: Result, others: Sequence[Result], question: Question) -> str:
     """Return how one's own split compares with the best of the others."""
-    if row is None:
-        return "Your own shares do not fit the tree: see below."
-    others = [one for one in results if one is not row and math.isfinite(one.errors.tree)]
     told = f"Your own split: {question.metric} **{short(row.errors.tree)}**"
-    least = min(others, key=lambda one: one.errors.tree, default=None)
+    finite = [one for one in others if math.isfinite(one.errors.tree)]
+    least = min(finite, key=lambda one: one.errors.tree, default=None)
     if least is None or not math.isfinite(row.errors.tree) or not least.errors.tree:
         return f"{told}."
     times = short(row.errors.tree / least.errors.tree)
     return f"{told}, {times} times that of the best here ({least.label}, {short(least.errors.tree)})."
 
 
-def unknown(row: Result | None, truth: Problem, names: Sequence[str]) -> str:
+def unknown(row: Result, truth: Problem, names: Sequence[str]) -> str:
     """Return why a split's error is not finite, and what to do: levels that nothing tells; `names` ready to show."""
-    if row is None or math.isfinite(row.errors.tree):
+    if math.isfinite(row.errors.tree):
         return ""
     lost = [level for level, error in enumerate(row.errors.level.tolist()) if not math.isfinite(error)]
     repaired = replace(truth, least_squares=True).summary(row.amounts).level

@@ -14,9 +14,9 @@ from pages.ui.result import run_button
 from pages.ui.setting import in_a_row
 from pages.ui.settings import KNOWN_LEVELS, RELATION
 from pages.ui.shared import say_slack
-from pages.ui.store import dataset, used_sample
+from pages.ui.store import dataset, used, used_sample
 from pages.ui.text import small_print
-from pages.ui.view import inputs_now, see, tables_now
+from pages.ui.view import inputs_now, see, tables_of
 from pages.views.topdown import settings as s
 from pages.views.topdown.more import more
 from treedp_core.checks import InputError
@@ -72,7 +72,8 @@ def show(view: str) -> Told:
 
 def _tables() -> Tables:
     """The tables that the views are of, as the controls stand."""
-    return VIEWS["topdown.release"].apart_from(inputs_now(TopDownInputs), tables_now(), used_sample)[1].value
+    entry, inputs = VIEWS["topdown.release"], inputs_now(TopDownInputs)
+    return entry.apart_from(inputs, tables_of(entry, inputs, used()), used_sample)[1].value
 
 
 def _subject(tables: Tables) -> Subject | None:

@@ -418,6 +418,12 @@ def test_two_samples_are_compared_in_three_clicks() -> None:
     assert one.columns != other.columns and app.session_state["sample"] == "geography"
 
 
+def test_a_figure_of_no_table_is_not_offered_on_other_data() -> None:
+    app = press(open_page("branching"), "bra_live_pin")
+    assert not app.exception and len(app.session_state["_notebook"].notebook.cells) == 1
+    assert not [one for one in app.button if one.label == "Other data"]
+
+
 def test_two_hierarchies_of_one_file_are_compared_in_four_clicks() -> None:
     app = press(counted().switch_page("pages/lab.py").run(), "lab_figure_pin")
     app = press(app, "lab_figure_other")

@@ -20,7 +20,7 @@ from oracles_figures import children_lists, contrast, data_range, decoded, strip
 from oracles_tree import level_starts, random_parents
 from treedp_core.errors.compare import LevelBoxes, level_quantiles
 from treedp_core.experiment import Experiment
-from treedp_core.figures import colour, curves, draw, levels, style
+from treedp_core.figures import colour, curves, draw, levels, multiplicative, style
 from treedp_core.figures.budget import Met, targets_met
 from treedp_core.figures.cdf import CdfLines, band_figure
 from treedp_core.figures.consistency import balance_and_tree
@@ -828,6 +828,17 @@ def test_labels_stand_apart_in_their_order_and_no_farther_off_than_they_must(wan
     there_already = [min(max(at, 0.0), 10.0) for at, _ in pairs]
     if all(after - before >= step for before, after in pairwise(there_already)):
         assert found == pytest.approx(there_already)
+
+
+@given(st.lists(st.floats(10.0, 20.0), min_size=3, max_size=3))
+def test_names_of_worst_cases_never_cover_each_other(ends: list[float]) -> None:
+    """Their plot is 170 px high in the lowest window: labels of 12 px need 7 % of that."""
+    levels = np.array([2.0, 1e4])
+    found = {name: (levels, np.array([1.0, end])) for name, end in zip(("best", "laplace", "tuned"), ends, strict=True)}
+    fig = multiplicative.few_figure(found, marker_text="")
+    low, high = fig.layout["yaxis"]["range"]
+    heights = sorted(note["y"] for note in fig.layout["annotations"])
+    assert all(after - before >= 0.07 * (high - low) for before, after in pairwise(heights))
 
 
 @given(st.lists(st.floats(1.0, 1.4), min_size=2, max_size=9), st.integers(0, 3))

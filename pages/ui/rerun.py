@@ -47,6 +47,12 @@ def unknown(cell: Cell) -> list[str]:
     return found
 
 
+def is_of_table(cell: Cell) -> bool:
+    """Whether a cell is of the table that was in use, so that another table makes another figure."""
+    view = entry(cell)
+    return view is None or view.is_of_table(view.inputs.of_texts(cell.settings))
+
+
 def tables_of(cell: Cell) -> Ran[Tables]:
     """Return the tables that a cell was made of, and the call that makes them.
 

@@ -99,6 +99,12 @@ def test_a_file_that_is_gone_leaves_the_answer_in_the_window(page: Any, server: 
         check(page.evaluate(LOOK), height, 2, str(width))
 
 
+def test_worst_cases_have_their_answer_in_a_narrow_window_that_is_low(page: Any, server: LiveServer) -> None:
+    page.set_viewport_size({"width": 900, "height": 720})
+    opened(page, server, "multiplicative?mul_view=growth", ".st-key-stage .main-svg")
+    check(page.evaluate(LOOK), 720, 1, "growth")
+
+
 def test_a_page_opens_whole_on_a_phone(page: Any, server: LiveServer) -> None:
     page.set_viewport_size(PHONE)
     opened(page, server, "lab", ".st-key-stage")

@@ -162,10 +162,11 @@ def beside_best(fig: Draft, series: Sequence[Curve], *, title: str) -> Draft:
     return fig
 
 
-def name_ends(fig: Draft, ends: Sequence[tuple[str, str, float]]) -> Draft:
+def name_ends(fig: Draft, ends: Sequence[tuple[str, str, float]], *, height: float = 0.06) -> Draft:
     """Name lines at their right ends instead of in a legend: (label, colour, last value); the figure is changed.
 
-    Labels that would cover each other are moved apart; lines without a last value are not named.
+    Labels that would cover each other are moved apart, each as high as that part of the axis; lines without a last
+    value are not named.
 
     >>> fig = Draft([], {"yaxis": {"type": "log", "range": [0, 2]}})
     >>> [note["text"] for note in name_ends(fig, [("A", "#000", 10.0)]).layout["annotations"]]
@@ -176,7 +177,7 @@ def name_ends(fig: Draft, ends: Sequence[tuple[str, str, float]]) -> Draft:
         heights = [np.log10(y) if y > 0 else np.nan for _, _, y in ends]
     else:
         heights = [y for _, _, y in ends]
-    for at, (label, colour, _), y in zip(apart(heights, 0.06 * (high - low), low, high), ends, heights, strict=True):
+    for at, (label, colour, _), y in zip(apart(heights, height * (high - low), low, high), ends, heights, strict=True):
         if np.isfinite(y):
             fig.add_annotation(
                 x=1, xref="paper", xanchor="left", xshift=4, y=at, yref="y", yanchor="middle", showarrow=False,

@@ -111,6 +111,8 @@ FEW: Final = {
 """The four lines that decide: what each is called at its end, and what it means."""
 MOST_DECADES: Final = 5
 """Numbers on the axis of `accuracy_bars` at most."""
+LOW: Final = 0.08
+"""Height of a name of 12 px in the lowest window, of that of the plot."""
 MIDDLE: Final = 150
 """Levels in the middle of their axis."""
 
@@ -139,7 +141,8 @@ def few_figure(
         xaxis=axis("number of levels d", log=True, bounds=(2 / 1.05, 1e4 * 1.05)),
         yaxis=axis("worst-case α-RMSE (records)", log=True, bounds=y, grid=True),
     )
-    name_ends(fig, [(FEW[name][0], looks[name].colour, float(error[-1])) for name, (_, error) in lines.items()])
+    ends = [(FEW[name][0], looks[name].colour, float(error[-1])) for name, (_, error) in lines.items()]
+    name_ends(fig, ends, height=LOW)
     for note in notes:  # below their ring, so far that lines which meet there stay clear of them
         fig.add_annotation(**note, yanchor="top", yshift=-14, showarrow=False, font={"color": GREY})
     if n_levels is not None and n_levels <= 1e4:

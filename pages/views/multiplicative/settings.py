@@ -33,11 +33,11 @@ EVERY_CURVE: Final = control(
     help="Every mechanism and both lower bounds, up to a million levels, instead of the four lines that decide.",
 )  # fmt: skip
 LEVELS: Final = control(
-    parameter(WorstCaseInputs, "levels"), label="Levels d", placeholder="as in the data", width=160,
+    parameter(WorstCaseInputs, "levels"), label="Levels d", placeholder="as in the data", width=130,
     help="Where mechanisms are compared. Empty: the levels of the tree in use. Digits or a power, such as 10^4.",
 )  # fmt: skip
 TOTAL: Final = control(
-    parameter(WorstCaseInputs, "total"), format=short, label="Records at most, N", width=220,
+    parameter(WorstCaseInputs, "total"), format=short, label="Records at most, N", width=200,
     help="Tuned and provable plans are made for a root of at most N records; the error grows with log N.",
 )  # fmt: skip
 SOURCE: Final = control(

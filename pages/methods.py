@@ -2,9 +2,8 @@
 
 from pages.ui.page import Page, View
 from pages.ui.unused import NOTHING_DRAWN, Reasons
-from pages.views.methods import glossary
 from pages.views.methods.settings import SETTINGS, VIEW
-from pages.views.methods.view import show_method, show_paper
+from pages.views.methods.view import show_glossary, show_method, show_paper
 
 OWN = "This page brings its own numbers."
 IGNORED: Reasons = NOTHING_DRAWN | dict.fromkeys(
@@ -22,7 +21,7 @@ PAGE = Page(
     switch=VIEW,
     views=(
         View("methods", show_method, question="Which method, and why?", ignores=IGNORED),
-        View("glossary", glossary.show, question="What does this word mean?", ignores=IGNORED),
+        View("glossary", show_glossary, question="What does this word mean?", ignores=IGNORED),
         View("papers", show_paper, question="Do the papers' numbers hold?", ignores=IGNORED),
     ),
 )

@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 from app import all_pages
 from browsing import ROOT
 from oracles_pages import answer, open_page
-from pages.ui.glossary import TERMS, explained, found, symbols_in, term_table, text
 from pages.ui.header import BADGES
 from pages.ui.settings import REG
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.studies.methods.terms import TERMS, explained, found, symbols_in, term_table, text
 from treedp_core.studies.ranges import three_ways
 
 PAGES = all_pages()

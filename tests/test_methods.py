@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from browsing import ROOT
-from pages.ui.glossary import symbols_in
 from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
@@ -26,6 +25,7 @@ from treedp_core.studies.methods.entries import KINDS, METHODS, NOT_STATED, meth
 from treedp_core.studies.methods.letters import GLOSSARY, TOKEN, letters, letters_of_paper
 from treedp_core.studies.methods.papers import CLAIMS
 from treedp_core.studies.methods.selfcheck import OUTSIDE, WITHIN, Row, SelfCheck, check_table, self_check
+from treedp_core.studies.methods.terms import symbols_in
 from treedp_core.studies.multiplicative.simple import draw
 from treedp_core.studies.multiplicative.trees import small_tree
 from treedp_core.studies.topdown import made_up

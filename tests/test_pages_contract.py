@@ -18,7 +18,6 @@ from streamlit.testing.v1 import AppTest
 
 from oracles_pages import RAGGED, Later, answer, dataset, open_page
 from pages.ui import jobs
-from pages.ui.glossary import TERMS
 from pages.views.cdf.settings import VIEWS as CDF_VIEWS
 from pages.views.multiplicative.settings import VIEWS as MULTIPLICATIVE_VIEWS
 from pages.views.plan.settings import VIEWS as PLAN_VIEWS
@@ -31,6 +30,7 @@ from treedp_core.figures.draft import Draft
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset, DomainSource, ReadReport
 from treedp_core.records.dataset import labels_of
+from treedp_core.studies.methods.terms import TERMS
 from treedp_core.studies.sweep.series import VIEWS as LAB_VIEWS
 from treedp_core.tree import Tree
 from treedp_core.views import VIEWS as TABLE

@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from app import all_pages
 from browsing import ROOT
-from pages.ui.glossary import TERMS, symbols_in
 from pages.ui.pins import NO_NUMBERS
+from treedp_core.studies.methods.terms import TERMS, symbols_in
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
 

@@ -13,7 +13,7 @@ import streamlit as st
 
 from pages.ui import beside, exporting, pins
 from pages.ui.exports import download, named
-from pages.ui.glossary import explained, said, symbols_in
+from pages.ui.glossary import said
 from pages.ui.pins import Shown
 from pages.ui.settings import get
 from pages.ui.text import prose, small_print
@@ -27,6 +27,7 @@ from treedp_core.notebook.code import Part, Ran, call
 from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.records.export.tables import IN_NAMES, apart, csv_bytes, csv_files, frame_of, zipped
 from treedp_core.studies.budget import NOT_PRIVATE
+from treedp_core.studies.methods.terms import explained, symbols_in
 from treedp_core.views.finding import Finding
 from treedp_core.words import short, unbroken
 

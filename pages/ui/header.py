@@ -8,7 +8,6 @@ from typing import Final, Literal
 import streamlit as st
 
 from pages.ui import jobs, kept, reconnect, store
-from pages.ui.glossary import text
 from pages.ui.result import progress
 from pages.ui.settings import CONTRIBUTIONS, get
 from pages.ui.shared import protected
@@ -16,6 +15,7 @@ from pages.ui.text import lit, prose, small_print
 from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.records import Dataset
 from treedp_core.registry import CLAIM
+from treedp_core.studies.methods.terms import text
 from treedp_core.words import lower_first, plural, whole
 
 LOST: Final = ":material/history: No file is counted: a reload ends one, a link or a notebook without data has none."

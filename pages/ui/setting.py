@@ -14,6 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import glossary
 from treedp_core.registry import Table
+from treedp_core.studies.methods.terms import explained
 from treedp_core.views import parameters
 from treedp_core.views.parameters import MAX_TEXT, Check, Parameter
 
@@ -146,7 +147,7 @@ class Setting(Parameter[T]):
     def _explained(self, label: str) -> str | None:
         """What the control explains, with the symbols of its label."""
         told = self.help or ""
-        lines = [one for one in glossary.explained(label).splitlines() if one.partition(": ")[2].strip() not in told]
+        lines = [one for one in explained(label).splitlines() if one.partition(": ")[2].strip() not in told]
         return "\n\n".join(filter(None, (told, *lines))) or None
 
     def said(self, **drawn: Any) -> Setting[T]:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from pages.ui.glossary import text
 from pages.ui.setting import Setting, choice, control, flag, number, tuned_on, whole, words
 from sample_data.catalogue import SAMPLES
 from treedp_core import checks
@@ -23,6 +22,7 @@ from treedp_core.notebook import study
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records.made_up import MAX_RECORDS, MIN_RECORDS, SHAPES
 from treedp_core.studies.budget import source_of_text
+from treedp_core.studies.methods.terms import text
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.views.parameters import many
 from treedp_core.words import setting_text, short

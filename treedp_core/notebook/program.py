@@ -21,7 +21,7 @@ from treedp_core.notebook.code import APP_PATH, FIGURE, RESERVED
 from treedp_core.notebook.joined import assigned, joined
 from treedp_core.registry import is_loaded
 
-OURS: Final = ("treedp_core", "pages.ui.glossary", "pages.ui.origins", "sample_data")
+OURS: Final = ("treedp_core", "pages.ui.origins", "sample_data")
 _NOT_THESE: Final = (
     "treedp_core.cli", "treedp_core.notebook", "treedp_core.records.export.tables", "treedp_core.registry.",
 )  # fmt: skip

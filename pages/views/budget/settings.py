@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pages.ui.glossary import text
 from pages.ui.setting import Setting, choice, control, words
 from treedp_core.allocation.shares import values_of_text
 from treedp_core.studies.budget.strategies import CUSTOM as CUSTOM
+from treedp_core.studies.methods.terms import text
 from treedp_core.views.budget import VIEWS, BudgetInputs
 from treedp_core.views.budget.inputs import HEIGHTS
 from treedp_core.views.inputs import parameter

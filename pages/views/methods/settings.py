@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pages.ui.glossary import TERMS
-from pages.ui.setting import Setting, choice, control, words
+from pages.ui.setting import Setting, choice, control
 from treedp_core.studies.methods.entries import KINDS, METHODS
 from treedp_core.studies.methods.papers import CLAIMS, PAPERS
+from treedp_core.studies.methods.terms import TERMS
 from treedp_core.views.inputs import parameter
-from treedp_core.views.methods import ClaimInputs, MethodInputs
+from treedp_core.views.methods import ClaimInputs, GlossaryInputs, MethodInputs
 
 VIEWS: Final = {"methods": "Methods", "glossary": "Glossary", "papers": "Papers, checked"}
 
@@ -38,12 +38,12 @@ SHOWN: Final = control(
     help="Today's numbers over the paper's; or the paper's own picture, with growth exponents measured.",
 )  # fmt: skip
 
-SEARCH: Final = words(
-    "met_search", "", label="Search", placeholder="a word or a symbol", width=240,
+SEARCH: Final = control(
+    parameter(GlossaryInputs, "search"), label="Search", placeholder="a word or a symbol", width=240,
     help="Terms with all of these words in them; nothing for all.",
 )  # fmt: skip
-TERM: Final = choice(
-    "met_term", "epsilon", TERMS, label="Term", look="select", width=300, format=lambda name: TERMS[name].title,
+TERM: Final = control(
+    parameter(GlossaryInputs, "term"), label="Term", look="select", width=300, format=lambda name: TERMS[name].title,
     help="The same words as in the tooltips of every page.",
 )  # fmt: skip
 

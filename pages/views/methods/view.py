@@ -1,4 +1,4 @@
-"""Methods: an entry of the tables beside the others of its kind, with the self-check; and claims of papers, checked."""
+"""Methods: an entry of the tables beside the others of its kind, with the self-check; words; and claims of papers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from treedp_core.registry import CLAIM
 from treedp_core.studies.methods.entries import METHODS
 from treedp_core.studies.methods.letters import letters, letters_of_paper
 from treedp_core.studies.methods.papers import CLAIMS, axis_of
+from treedp_core.studies.methods.terms import TERMS, found
 from treedp_core.views import VIEWS
-from treedp_core.views.methods import ClaimInputs, MethodInputs
+from treedp_core.views.methods import ClaimInputs, GlossaryInputs, MethodInputs
 from treedp_core.words import short
 
 
@@ -52,6 +53,20 @@ def _more_of_method(seen: Seen[MethodInputs]) -> None:
     if seen.value is not None:
         st.header("Self-check", anchor=False)
         frame.found(section(seen, "check"))
+
+
+def show_glossary() -> Told:
+    """Show the terms that a search finds, and what one of them means."""
+    with in_a_row():
+        names = found(s.SEARCH.draw())
+        if names and s.TERM.value not in names:
+            s.TERM.set(names[0])
+        s.TERM.draw(offered=names or [s.TERM.value], disabled=not names)
+    seen, one = see(VIEWS["methods.glossary"], inputs_now(GlossaryInputs)), TERMS[s.TERM.value]
+    frame.found(seen)
+    if one.page and names:
+        router.link(one.page, f"See {one.title} at work")
+    return seen.told()
 
 
 def show_paper() -> Told:

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui.glossary import text
 from pages.ui.presets import Preset
 from pages.ui.setting import Setting, choice, control
 from pages.ui.settings import ALPHA, DELTA, EPSILON, LEVEL
 from pages.ui.shared import fits
 from pages.ui.text import small_print
+from treedp_core.studies.methods.terms import text
 from treedp_core.views.inputs import parameter
 from treedp_core.views.multiplicative.inputs import MAX_ROUNDS, MAX_STEPS, RunInputs, WorstCaseInputs
 from treedp_core.words import short

@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any, Final
 
 from pages.ui.controls import ACCOUNTING_HELP
-from pages.ui.glossary import text
 from pages.ui.presets import Preset
 from pages.ui.setting import Setting, choice, control
 from pages.ui.settings import CONTRIBUTIONS, RELATION
 from pages.ui.unused import PLAIN, Reasons
+from treedp_core.studies.methods.terms import text
 from treedp_core.views.inputs import parameter
 from treedp_core.views.topdown import TopDownInputs
 from treedp_core.words import percent_set, whole

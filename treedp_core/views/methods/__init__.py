@@ -3,16 +3,18 @@
 from treedp_core.views.methods.view import (
     ENTRIES,
     ClaimInputs,
+    GlossaryInputs,
     MethodInputs,
     all_numbers,
     beside_others,
     claims,
     every_entry,
+    glossary,
     growth,
     self_checked,
 )
 
 __all__ = [
-    "ENTRIES", "ClaimInputs", "MethodInputs", "all_numbers", "beside_others", "claims", "every_entry", "growth",
-    "self_checked",
+    "ENTRIES", "ClaimInputs", "GlossaryInputs", "MethodInputs", "all_numbers", "beside_others", "claims", "every_entry",
+    "glossary", "growth", "self_checked",
 ]  # fmt: skip

@@ -8,17 +8,20 @@ from typing import Any, Final
 
 from treedp_core.figures import methods as figures
 from treedp_core.registry import generation
-from treedp_core.studies.methods import papers
+from treedp_core.studies.methods import papers, terms
 from treedp_core.studies.methods.compared import compared
 from treedp_core.studies.methods.entries import KINDS, METHODS, method_table
 from treedp_core.studies.methods.letters import letters_of_paper
 from treedp_core.studies.methods.papers import CLAIMS, PAPERS
 from treedp_core.studies.methods.selfcheck import TRIALS, SelfCheck, check_table, n_steps, self_check
+from treedp_core.studies.methods.terms import TERMS
+from treedp_core.views import parameters
 from treedp_core.views.entries import Entry, Work, alone
 from treedp_core.views.finding import Finding, Memo, Provenance, Tables, UserText, forgetful
 from treedp_core.views.inputs import Inputs, of
 from treedp_core.views.methods import words
 from treedp_core.views.parameters import choice
+from treedp_core.words import plural
 
 DRAWN: Final = {"verdicts": "All numbers", "growth": "Its picture"}
 checked: Final = cache(papers.checked)
@@ -45,6 +48,14 @@ class ClaimInputs(Inputs):
     def paper(self) -> str:
         """The paper that the claim is of."""
         return CLAIMS[self.claim].paper
+
+
+@dataclass(frozen=True, kw_only=True)
+class GlossaryInputs(Inputs):
+    """Which terms are sought, by words that all stand in them, and which one is explained."""
+
+    search: str = of(parameters.words("met_search", ""))
+    term: str = of(choice("met_term", "epsilon", TERMS, label="Term"))
 
 
 def beside_others(inputs: MethodInputs, tables: Tables, *, slow: Check = None, memo: Memo = forgetful) -> Finding:
@@ -109,6 +120,18 @@ def claims(inputs: ClaimInputs, tables: Tables, *, memo: Memo = forgetful) -> Fi
     )  # fmt: skip
 
 
+def glossary(inputs: GlossaryInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
+    """Return the terms that a search finds, and what one of them means."""
+    names, one = terms.found(inputs.search), TERMS[inputs.term]
+    return Finding(
+        columns=partial(terms.term_table, inputs.search), alt="Terms and what they mean",
+        answer=f"**{one.title}.** {one.text}" if names else "No term has all of these words in it.",
+        caption="The same words stand in the tooltips of every page, and behind the question mark of its heading for "
+        "the symbols that it shows.",
+        provenance=Provenance(about=(plural(len(names), "term"),)),
+    )  # fmt: skip
+
+
 def _of_claim(inputs: ClaimInputs, **drawn: Any) -> Finding:
     found = checked(inputs.paper)
     said = words.claim(next(one for one in found if one.name == inputs.claim))
@@ -127,7 +150,9 @@ ENTRIES = (
     _entry(part="met_compared", label="Methods", question="Which method, and why?", find=beside_others),
     _entry(part="met_kind_table", section="kind", find=every_entry),
     _entry(part="met_checked", section="check", find=self_checked),
+    Entry(page="methods", view="glossary", part="met_glossary", label="Glossary", inputs=GlossaryInputs, find=glossary,
+          question="What does this word mean?", apart=alone),
     _paper(part="met_ratios", label="Papers, checked", question="Do the papers' numbers hold?", find=all_numbers),
     _paper(part="met_growth", section="growth", find=growth),
     _paper(part="met_claims", section="claims", find=claims),
-)
+)  # fmt: skip

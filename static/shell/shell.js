@@ -118,6 +118,18 @@ window.addEventListener(
 // those that it has not taken yet. They are a state and no trigger: that of a page that is being left is lost.
 const heard = { of: crypto.getRandomValues(new Uint32Array(2)).join('-'), first: 0, keys: [] };
 
+// The "?" of a switch lies in its label, all of which is pressed: a finger on it asks for help, and switches nothing.
+for (const kind of ['pointerdown', 'pointerup', 'click'])
+  window.addEventListener(
+    kind,
+    event => {
+      if (!event.target.closest?.('label [data-testid=stTooltipIcon] button')) return;
+      event.stopImmediatePropagation();
+      if (kind === 'click') event.preventDefault();
+    },
+    true
+  );
+
 // P begins and ends a presentation; in it, arrows (or a presenter's remote) step through slides or views, B is
 // black, and Q shows the QR code of the page. Any key takes such a cover away.
 window.addEventListener('keydown', heed);

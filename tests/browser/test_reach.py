@@ -38,6 +38,22 @@ def test_a_lid_is_found(page: Any, server: LiveServer) -> None:
     assert any("Help" in lid and "stToolbar" in lid for lid in lids(page))
 
 
+def test_a_finger_on_a_question_mark_opens_its_help_and_switches_nothing(page: Any, server: LiveServer) -> None:
+    """That of a switch lies in a label, all of which is pressed; that of another control does not."""
+    context = page.context.browser.new_context(has_touch=True, viewport={"width": 820, "height": 1180})
+    try:
+        touched = context.new_page()
+        touched.goto(f"{server.url}/ranges")
+        for name in ("Bins", "Least squares"):
+            mark = touched.get_by_role("button", name=f"Help for {name}")
+            mark.tap(timeout=30_000)
+            touched.locator("[data-testid=stTooltipContent]").first.wait_for(timeout=8_000)
+            touched.keyboard.press("Escape")
+        assert not touched.get_by_role("switch", name="Least squares").is_checked()
+    finally:
+        context.close()
+
+
 TOWN: Final = ROOT / "sample_data" / "small_town_synthetic.csv"
 REFUSED: Final = """named => {
   const alert = document.querySelector('[class*="_said_"] [data-testid=stAlert]');

@@ -202,22 +202,6 @@ def live(seen: Seen[Any], spec: dict[str, Any]) -> None:
     found_moving(seen, lambda: st.vega_lite_chart(shown, key=seen.entry.part, alt=alt, height="stretch"))
 
 
-def moving(
-    draw: Callable[[], None],
-    *,
-    key: str,
-    alt: str,
-    caption: str,
-    answer: str,
-    ran: Ran[Columns],
-    still: Ran[Any],
-    how: str = "",
-) -> None:
-    """Show what draws itself in the browser: with an answer as the figure of the first screen."""
-    shown = Shown(key, still, ran.drawn_by(still), alt, caption, answer)
-    _moved(draw, f"{caption} {how}".strip(), shown)
-
-
 def found_moving(seen: Seen[Any], draw: Callable[[], object], *, caption: str = "", how: str = "") -> None:
     """Show what a view found as a picture that draws itself in the browser: on the first screen if it has an answer.
 

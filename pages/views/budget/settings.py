@@ -38,7 +38,7 @@ METRIC: Final = _control(
     "variances alone.",
 )  # fmt: skip
 PHASES_P: Final = _control(
-    "phases", label="Greedy slices P", width=220, low=1, high=1000, step=1, help=f"{text('greedy')} Here: P slices.",
+    "phases", label="Greedy slices P", width=220, help=f"{text('greedy')} Here: P slices.",
 )  # fmt: skip
 PRIOR: Final = _control(
     "prior", label="Tune on", look="select", width=215,

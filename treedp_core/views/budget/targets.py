@@ -53,7 +53,7 @@ def smallest_epsilon(
     question = of.question
     assert of.tuned is not None
     told = [literal(name, 24) for name in names]
-    is_other = slow.request != request
+    meanwhile = f"Shown meanwhile: {'; '.join(one.described for one in targets)}."
     return Finding(
         figure=targets_met(found.found.shares, names, met_of(targets, found)),
         columns=partial(
@@ -62,7 +62,7 @@ def smallest_epsilon(
         answer=words.smallest(question, of.prior, targets, found, told),
         alt="Share of each level in the smallest budget, and the error at each target beside an equal split's.",
         caption=words.answered(found.found, question, targets),
-        notes=(*words.notes(here), *((f"Shown meanwhile: {_asked(slow.request)}.",) if is_other else ())),
+        notes=(*words.notes(here), *([meanwhile] if slow.request != request else ())),
         label=of.label,
         badges=words.CONFIRMED,
         provenance=provenance(question, tables),
@@ -109,10 +109,6 @@ def _numbers(request: Request, answer: Answer, paid: Price, tables: Tables) -> l
          "The level whose target asks for the most."),
         ("Proved lower bound", *words.lower_bound(found, question), "No split reaches the targets with less."),
     ]  # fmt: skip
-
-
-def _asked(request: Request) -> str:
-    return "; ".join(one.described for one in request.targets)
 
 
 def problems(question: Question, tables: Tables, memo: Memo) -> Problems:

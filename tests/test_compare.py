@@ -239,6 +239,7 @@ def test_runs_of_thresholds_are_compared_on_the_same_noise() -> None:
 
 
 FIRST: Final = {
+    "cdf": {"view": "release", "part": "cdf_release"},
     "lab": {"view": "epsilon", "part": "lab_figure"},
     "consistency": {"part": "con_figure"},
     "multiplicative": {"view": "run", "part": "mul_tree"},

@@ -19,7 +19,6 @@ from pages.ui.settings import EPSILON, PRESENT, get
 from pages.ui.unused import Reasons, said
 from treedp_core.figures.draft import unchecked
 from treedp_core.notebook.cell import NOT_REVIEWED
-from treedp_core.notebook.paired import AnySide
 from treedp_core.records import Dataset
 
 ROOT: Final = Path(__file__).parent.parent.parent
@@ -116,8 +115,6 @@ class Page:
         Whether the page itself says when an uploaded data set is gone.
     file : str
         The file, where it is not in pages/.
-    releases : function, optional
-        What the settings release of the data set in use, so that cells can be compared on the same noise.
     """
 
     name: str
@@ -136,7 +133,6 @@ class Page:
     asks_epsilon: bool = False
     chooses_source: bool = False
     file: str = ""
-    releases: Callable[[Dataset], list[AnySide]] | None = None
 
     def __post_init__(self) -> None:
         if self.switch is not None and [view.name for view in self.views] != list(self.switch.options or ()):

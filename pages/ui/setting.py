@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
@@ -18,19 +16,8 @@ from treedp_core.studies.methods.terms import explained
 from treedp_core.views import parameters
 from treedp_core.views.parameters import MAX_TEXT, Check, Parameter
 
-_AS_IN: Final[ContextVar[Mapping[str, Any] | None]] = ContextVar("as_in", default=None)
 T = TypeVar("T")
 Look = Literal["", "segments", "pills", "select", "slider", "number", "text", "toggle"]
-
-
-@contextmanager
-def as_in(given: Mapping[str, Any]) -> Iterator[None]:
-    """Have settings read as these values, by key, the others as their defaults; none may be drawn or set meanwhile."""
-    token = _AS_IN.set(given)
-    try:
-        yield
-    finally:
-        _AS_IN.reset(token)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,9 +95,8 @@ class Setting(Parameter[T]):
 
     @property
     def value(self) -> T:
-        """Its value in this session, valid on every page, or as it is read `as_in`; a list-valued one as a tuple."""
-        given = _AS_IN.get()
-        held: Any = (st.session_state if given is None else given).get(self.key, self.fresh())
+        """Its value in this session, valid on every page; a list-valued one as a tuple."""
+        held: Any = st.session_state.get(self.key, self.fresh())
         if held is None or not self.accepts(held):
             return self.default
         return tuple(held) if self.is_many else held  # type: ignore[return-value]  # a tuple is what T is then

@@ -5,9 +5,7 @@ from __future__ import annotations
 import operator
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from functools import cache, partial
 from itertools import accumulate
@@ -36,7 +34,6 @@ _CHANGED: Final = "_data_changed"
 _GENERATED: Final = "_generated"
 _AWAITED: Final = "_data_awaited"
 MEMORY: Final = "_remembered"
-_USING: Final[ContextVar[Dataset | None]] = ContextVar("using", default=None)
 
 MAKING: Final = "make_data"
 _MADE: Final[weakref.WeakValueDictionary[Hashable, Dataset]] = weakref.WeakValueDictionary()
@@ -50,8 +47,6 @@ class Pending(InputError):
 
 def dataset() -> Dataset:
     """Return the data set in use: never nothing, and the last good one while a new choice cannot be had."""
-    if (given := _USING.get()) is not None:
-        return given
     try:
         chosen = _chosen()
     except InputError:  # the page that sets it shows the refusal
@@ -59,16 +54,6 @@ def dataset() -> Dataset:
     data = chosen or st.session_state.get(_LAST) or sample(REG["sample"].default)
     st.session_state[_LAST] = data
     return data
-
-
-@contextmanager
-def using(data: Dataset) -> Iterator[None]:
-    """Have a data set be the one in use, whatever the settings say."""
-    token = _USING.set(data)
-    try:
-        yield
-    finally:
-        _USING.reset(token)
 
 
 def used() -> Ran[Dataset]:
@@ -291,12 +276,6 @@ def generated(shape: str, n_records: int, branching: str, seed: int) -> Dataset:
         jobs.forget(MAKING)
     made: Dataset = last[1]
     return made
-
-
-def made_before(shape: str, n_records: int, branching: str, seed: int) -> Dataset | None:
-    """Return the made-up data set that this session made last, if it is of these settings."""
-    key, data = st.session_state.get(_GENERATED, (None, None))
-    return data if key == (shape, n_records, branching, seed) else None
 
 
 def _made(key: Hashable, n_nodes: int, make: Callable[[], Dataset]) -> Dataset:

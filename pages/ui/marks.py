@@ -11,7 +11,6 @@ from pages.ui.result import show_state
 from pages.ui.text import lit, small_print
 from treedp_core.records.read.marks import MarksLook, look_at_marks, reading
 from treedp_core.records.recipe import MARKS
-from treedp_core.words import lower_first
 
 COMMON: Final = (".", ",", ".,", ",.")
 
@@ -49,4 +48,6 @@ def marks_chosen(look: MarksLook, column: str, key: str, before: str | None = No
 
 
 def _told(look: MarksLook, marks: str) -> str:
-    return f"{lower_first(MARKS[marks])} ({look.examples[0]} = {reading(look.examples[0], marks)})"
+    """A number as it is written with these marks, and what the first cell means then: four stand in one row."""
+    decimal, thousands = marks[0], marks[1:]
+    return f"1{thousands}234{decimal}5: {look.examples[0]} = {reading(look.examples[0], marks)}"

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import weakref
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -18,7 +19,10 @@ from streamlit.testing.v1 import AppTest
 
 from oracles_pages import Later, codes, dataset, figure, open_page, press, widget, words
 from pages.ui import jobs, kept, store, uploads
+from pages.ui.book import Held
 from pages.ui.room import ROOM
+from treedp_core.notebook.archive import open_study, save
+from treedp_core.notebook.study import Study, Table
 from treedp_core.records import Dataset
 from treedp_core.tree import Tree
 from treedp_core.views.budget import splits
@@ -277,6 +281,12 @@ def test_the_sheet_of_a_workbook_is_chosen_and_counted_again_and_handed_over() -
     assert not app.exception and (held(app).total, held(app).report.recipe.sheet) == (3, "June")
     file = app.session_state[kept.FILES]["upload"]
     assert "sheet='June'" in file.ran.snippet() and file.columns.options.sheet == "June"
+    tables = (Table("upload", file.data, file.ran, datetime.now(UTC)),)
+    study = open_study(save(Study(tables=tables, version="1"), with_data=False))
+    again = open_page("data", source="upload")
+    again.session_state["_notebook"] = Held(asked=study.asked)
+    again.file_uploader[0].upload("visits.xlsx", stored.getvalue()).run()
+    assert labelled(again.selectbox, "Sheet").value == "June", "seen failing: it opened at its first sheet"
 
 
 def test_another_sheet_is_named_where_the_first_one_is_no_table() -> None:

@@ -89,6 +89,12 @@ def counted_by(slot: str, source_digest: str) -> Ran[Dataset] | None:
     return next((one.how for one in wanted if one.note.source_digest == source_digest != ""), None)
 
 
+def sheet_of(name: str) -> str | None:
+    """Return the sheet of a file of that name that is asked for; None where none is."""
+    wanted = (one.how for one in book.held().asked if one.how is not None and path_read(one.how) == name)
+    return next((how.kwargs["options"].sheet for how in wanted if "options" in how.kwargs), None)
+
+
 def count_others(columns: HeldColumns, slot: str) -> None:
     """Count all else that is asked for of a file whose columns are here: bins, and tables that wait."""
     if not book.held().asked or columns.size > kept.MOST_ROWS:

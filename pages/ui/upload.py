@@ -202,7 +202,7 @@ def _looked_at(file: Candidate, place: DeltaGenerator) -> Table | None:
     if isinstance(file.origin, HeldColumns):
         return _of_columns(file)
     with place:
-        options = replace(_reading_options(file), sheet=_sheet_said(file))
+        options = replace(_reading_options(file), sheet=_sheet_said(file) or asked.sheet_of(file.name))
     room = 0 if file.asks == "prior" else kept.columns_room()
     work = partial(look_at, file.content, name=file.name, options=options, limit=room)
     found = read_file(file, "look", options, work)

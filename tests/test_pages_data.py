@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import io
 import json
-import math
 import weakref
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -17,14 +16,13 @@ import pyarrow.parquet as pq
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import Later, codes, dataset, figure, open_page, press, widget, words
+from oracles_pages import Later, codes, figure, open_page, press, widget, words
 from pages.ui import jobs, kept, store, uploads
 from pages.ui.book import Held
 from pages.ui.room import ROOM
 from treedp_core.notebook.archive import open_study, save
 from treedp_core.notebook.study import Study, Table
 from treedp_core.records import Dataset
-from treedp_core.tree import Tree
 from treedp_core.views.budget import splits
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
@@ -462,16 +460,6 @@ def test_nothing_below_a_file_that_is_set_up_shows_another_data_set() -> None:
     assert "Check" not in [header.value for header in app.header] and not app.metric
     count(labelled(app.multiselect, "Columns").set_value(["state"]).run())
     assert "Check" in [header.value for header in app.header] and app.metric
-
-
-def test_the_answer_says_how_many_leaves_the_noise_hides() -> None:
-    """Six noisy levels at a sixth of epsilon: b = 12, P(|Z| > 36) <= 1/20 < P(|Z| > 35); 58 of 64 blocks are <= 36."""
-    p = math.exp(-1 / 12)
-    assert 2 * p**37 / (1 + p) <= 1 / 20 < 2 * p**36 / (1 + p)
-    told = words(open_page("data", level="Basic", sample="small_town")).replace("\u202f", " ")
-    assert "1 000 records on 64 leaves; at ε = 1 the 95 % margin of a leaf is 36 records, and 58 leaves" in told
-    large = dataset(Tree.from_branching_factors((2,)), [700, 800])
-    assert "records, and every leaf is larger than that." in words(open_page("data", large, level="Basic"))
 
 
 def test_a_bound_that_was_not_counted_is_said_to_be_another_one_and_counted_by_a_press() -> None:

@@ -135,10 +135,10 @@ def test_one_draw_of_another_series_and_a_tree_below_a_node_are_opened_as_they_w
     there = figure(app, "lab_draw")["data"]
     app = press(shown(pick(press(app, "lab_draw_pin"), lab_series=0)), "nb_follow")
     assert widget(app, "lab_series").value == 1 and figure(app, "lab_draw")["data"] == there
-    app = press(open_page("data", data_node="1"), "tree_1_pin")
+    app = press(open_page("data", data_node="1"), "tree_0_pin")
     app.session_state["data_node"] = 0
     app = press(shown(app), "nb_follow")
-    assert app.session_state["data_node"] == 1 and "tree_1_pin" in {one.key for one in app.button}
+    assert app.session_state["data_node"] == 1 and "tree_0_pin" in {one.key for one in app.button}
     app = pick(app.switch_page("pages/data.py").run(), sample="small_town")
     assert app.session_state["data_node"] == 0, "a node of one tree is no place in another"
 

@@ -199,7 +199,7 @@ def test_a_click_walks_down_the_tree_and_up_again(page: Any, server: LiveServer)
     page.locator(".st-key-tree_0 g.slice").nth(2).wait_for()
     settle(page)
     page.locator(".st-key-tree_0 g.slice").nth(2).click()
-    page.locator("[class*=st-key-tree_]:not(.st-key-tree_0) g.slice").first.wait_for()
+    page.locator("[class*=st-key-data_node_to_]").nth(1).wait_for()
     settle(page)
     assert page.locator("[class*=st-key-data_node_to_]").count() == 2
     page.get_by_role("button", name="all", exact=True).click()

@@ -11,6 +11,7 @@ from treedp_core.views import (
     budget,
     cdf,
     consistency,
+    data,
     lab,
     lesson,
     methods,
@@ -35,6 +36,7 @@ VIEWS: Final = Table[Entry](
         cdf.ENTRIES,
         lesson.ENTRIES,
         topdown.ENTRIES,
+        data.ENTRIES,
         budget.ENTRIES,
     )
 )

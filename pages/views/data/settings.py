@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pages.ui.setting import Setting, whole
-from treedp_core.checks import MAX_NODES
+from pages.ui.setting import Setting, control
+from treedp_core.views.data import DataInputs
+from treedp_core.views.inputs import parameter
 
-NODE: Final = whole("data_node", 0, 0, MAX_NODES)
+NODE: Final = control(parameter(DataInputs, "node"))
 SETTINGS: Final[tuple[Setting[Any], ...]] = (NODE,)

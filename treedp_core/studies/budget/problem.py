@@ -21,14 +21,17 @@ from treedp_core.noise import Law
 from treedp_core.postprocess import least_squares
 from treedp_core.privacy import RHO_HIGH, Budget, Currency, ProtectedUnit, budget_from_shares
 from treedp_core.privacy.accounting import epsilon_of_levels, largest_total
+from treedp_core.privacy.conversions import rho_to_epsilon
 from treedp_core.registry import lookup
 from treedp_core.studies.budget.class_variance import gradient, sweeps
 from treedp_core.studies.budget.precision import LevelPrecision, level_precision
 from treedp_core.studies.budget.quotient import Quotient, quotient
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.watch import Watch
-from treedp_core.words import float_below, whole
+from treedp_core.words import float_above, float_below, whole
 
+A_HAIR: Final = 1e-6
+"""By what part a split is made smaller at first that promises a hair too much."""
 CRUMB: Final = 1e-6
 """Part of the total below which what a level is charged is given back: searches leave crumbs."""
 
@@ -182,7 +185,9 @@ class Problem:
         """Return a split (n_levels,) and its total as large as `within` allows its noise; as they are without it.
 
         What the split leaves of the total it still leaves of the other one. Splits of one promise differ in their
-        totals by some parts in ten thousand, so that they are sought at one total and scaled once.
+        totals by some parts in ten thousand, so that they are sought at one total and scaled once. Levels that had one
+        law there may have two once they are scaled, a last digit apart; what is rounded up of those is a hair more, so
+        that a split is made a hair smaller until it keeps the promise itself.
 
         >>> from treedp_core.privacy import NeighbouringRelation
         >>> unit, tree = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE), Tree.from_branching_factors((2,))
@@ -198,7 +203,16 @@ class Problem:
             return np.where(self.paid > 0, self.budget(amounts, amount).per_level, 0.0)
 
         found = largest_total(lambda rho: self.laws(spent(rho)), self.unit, *self.within)
-        return spent(float_below(Fraction(found) * charge / Fraction(total))), found
+        amount, less = float_below(Fraction(found) * charge / Fraction(total)), A_HAIR
+        while self.promised(scaled := spent(amount)) > self.within[0]:
+            amount, less = amount * (1.0 - less), 2.0 * less
+        return scaled, found
+
+    def promised(self, amounts: FloatArray) -> float:
+        """Return the epsilon that a split (n_levels,) keeps `within` a delta: by its noise or the formula, the less."""
+        if self.within is None:
+            return math.inf
+        return min(rho_to_epsilon(float_above(self.charge(amounts)), self.within[1]), self.composed(amounts))
 
     def composed(self, amounts: FloatArray) -> float:
         """Return the epsilon of a split's own noise (n_levels,) by numerical accounting, rounded up; inf without it."""

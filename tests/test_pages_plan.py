@@ -26,10 +26,10 @@ SMALL = dataset(Tree.from_branching_factors((3, 4)), [5, 1, 2, 3, 5, 8, 13, 21, 
 
 def shown(app: AppTest) -> ReleasePlan:
     """The plan that the page shows: its code is run."""
-    code = next(one.value for one in app.code if "level_table(" in one.value)
+    code = next(one.value for one in app.code if "levels(" in one.value)
     found: dict[str, Any] = {}
-    exec(code.rpartition("\n")[0], found)
-    plan: ReleasePlan = found["plan"]
+    exec(code.partition("\nfigure = ")[0].replace("levels", "release_plan"), found)
+    plan: ReleasePlan = found["finding"]
     return plan
 
 

@@ -108,9 +108,13 @@ def of_cell(plan: ReleasePlan | None) -> None:
 
 def of_file(plan: ReleasePlan, source: str) -> None:
     """Have the page show a plan that came from somewhere else, whatever data are in use."""
+    keep(Kept(given_again(plan), source))
+
+
+def given_again(plan: ReleasePlan) -> Ran[ReleasePlan]:
+    """Return the call that opens a plan's own file."""
     file = f"{named('plan', private=bool(plan.label))}.json"
-    again = given(plan, open_plan, file, about="the plan's own file, under its name").named("plan")
-    keep(Kept(again, source))
+    return given(plan, open_plan, file, about="the plan's own file, under its name").named("plan")
 
 
 def to_keep() -> ReleasePlan | None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import book, kept, pins, result, store
+from pages.ui import book, kept, pins, plans, result, store
 from pages.ui.pins import Awaited
 from pages.ui.result import in_background
 from pages.ui.setting import Setting
@@ -19,7 +19,7 @@ from pages.ui.view import tables_of as view_tables
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell
-from treedp_core.notebook.code import Ran
+from treedp_core.notebook.code import Ran, call
 from treedp_core.records import Dataset
 from treedp_core.studies.budget.question import FROM_FILE
 from treedp_core.views import Entry, Tables, entry_of
@@ -62,6 +62,8 @@ def tables_of(cell: Cell) -> Ran[Tables]:
         ``DATA_MISSING`` where they are not here; `store.Pending` while made-up data are on their way.
     """
     view = entry(cell)
+    if cell.plan is not None:
+        return call(Tables, plan=plans.given_again(cell.plan)).named("tables")
     inputs = None if view is None else view.inputs.of_texts(cell.settings)
     if view is not None and inputs is not None and not view.is_of_table(inputs):
         return view.elsewhere(inputs, store.used_sample)
@@ -169,6 +171,6 @@ def _cell(
     seen = Seen(view, inputs, tables, result.ready(finding, inputs), work=work)
     made = pins.of_parts(
         pins.of_seen(seen), id=cell.id, name=cell.name, page=cell.page, view=cell.view, settings=cell.settings,
-        about=finding.provenance.line(),
+        about=finding.provenance.line(), plan=cell.plan,
     )  # fmt: skip
     return replace(made, note=cell.note)

@@ -14,7 +14,7 @@ from pages.ui.text import plain, small_print
 from treedp_core.checks import InputError
 from treedp_core.notebook import study
 from treedp_core.privacy import Currency, ProtectedUnit, exact_shares
-from treedp_core.privacy.origin import DOOR, PriorKind
+from treedp_core.privacy.origin import DOOR
 from treedp_core.studies.budget import Ledger, Origin, origin_of_text, source_of_text
 from treedp_core.views import tuning
 
@@ -74,15 +74,8 @@ def of_plan(split: Origin | None) -> dict[str, Origin]:
     InputError
         ``PRIOR_OTHER`` where a prior was paid for, as a plan states one of both.
     """
-    if not tells_epsilon() or (split is not None and not split.is_private):
-        return {} if split is None else {"tuned": split}
-    if split is not None and split.spent:
-        raise InputError(
-            "PRIOR_OTHER",
-            "ε was sought on the true counts, but the split was tuned on a release that was paid for; choose another "
-            "ε.",
-        )
-    return {"tuned": Origin(PriorKind.TRUE_COUNTS)}
+    origin = tuning.of_plan(split, is_sought=tells_epsilon())
+    return {} if origin is None else {"tuned": origin}
 
 
 def label(page: str) -> str:

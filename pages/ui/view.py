@@ -109,8 +109,8 @@ def inputs_now(kind: type[AnyInputs]) -> AnyInputs:
     """Return inputs as the controls stand."""
     known = {name: one.key for name, one in parameters_of(kind).items()}
     values = {name: REG[key].value for name, key in known.items()}
-    tuned_on = {name: tuned.text_of(key.removesuffix(TUNED)) for name, key in known.items() if key.endswith(TUNED)}
-    return kind(**values | tuned_on)
+    of_shares = {name: key for name, key in known.items() if key.endswith(TUNED) and isinstance(values[name], str)}
+    return kind(**values | {name: tuned.text_of(key.removesuffix(TUNED)) for name, key in of_shares.items()})
 
 
 def see(entry: Entry, inputs: AnyInputs, tables: Ran[Tables] | None = None) -> Seen[AnyInputs]:

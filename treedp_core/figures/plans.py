@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import plotly.graph_objects as go
 
 from treedp_core.figures.budget import EDGE, level_colour
-from treedp_core.figures.draft import Trace, bar, scatter
+from treedp_core.figures.draft import Draft, Trace, bar, scatter
 from treedp_core.figures.style import BLUE, GREY, ORANGE, axis, limits, new_figure, your_value_marker
 from treedp_core.figures.text import plot_text
 from treedp_core.plans import ReleasePlan
@@ -20,7 +19,7 @@ _GAP: Final = 0.06
 _LEFT: Final = 0.34
 
 
-def plan_levels(plan: ReleasePlan) -> go.Figure:
+def plan_levels(plan: ReleasePlan) -> Draft:
     """Return the cost of each level beside the margin of its noise and its expected error.
 
     A level that is published exactly has neither; of one that is not measured only an error may be known.
@@ -60,10 +59,10 @@ def plan_levels(plan: ReleasePlan) -> go.Figure:
     )
     second = axis("records", log=True, bounds=(low / 1.6, high * 1.6), grid=True)
     second |= {"domain": [_LEFT + _GAP, 1.0], "anchor": "y"}
-    return fig.update_layout(xaxis2=second, legend={"x": _LEFT + _GAP}).figure()
+    return fig.update_layout(xaxis2=second, legend={"x": _LEFT + _GAP})
 
 
-def spending(plan: ReleasePlan) -> go.Figure:
+def spending(plan: ReleasePlan) -> Draft:
     """Return how the cost grows level by level to what the plan promises, the largest over what a unit can do."""
     steps = plan.running_costs()
     before = [0.0, *steps[:-1]]
@@ -84,7 +83,7 @@ def spending(plan: ReleasePlan) -> go.Figure:
         xaxis=axis(f"{plan.symbol}, added up", log=False, bounds=(0.0, 1.15 * max(plan.charged, 1e-9))),
         yaxis=_level_axis(plan) | {"tickvals": rows, "ticktext": names, "range": [rows.size - 0.4, -0.6]},
     )
-    return your_value_marker(fig, plan.charged, "promised", log=False).figure()
+    return your_value_marker(fig, plan.charged, "promised", log=False)
 
 
 def _names(plan: ReleasePlan) -> list[str]:

@@ -14,6 +14,7 @@ from treedp_core.experiment import Experiment
 from treedp_core.figures.draft import Draft
 from treedp_core.figures.reliability import watermark
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.plans import ReleasePlan
 from treedp_core.privacy import Accounting, NeighbouringRelation
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records import Dataset, DomainSource, ReadReport
@@ -58,17 +59,22 @@ class Tables:
         What a split is tuned on, where a view takes one.
     ranges : tuple
         Ranges and weighted sums of bins that stood in a table of their own: see `matrices.wanted.Ranges`.
+    plan : ReleasePlan, optional
+        A plan that was made elsewhere.
     """
 
     data: Dataset = field(default_factory=no_table)
     prior: Dataset | None = None
     ranges: Ranges = ()
+    plan: ReleasePlan | None = None
 
-    @property
+    @cached_property
     def fingerprints(self) -> tuple[str, ...]:
         """What results kept of these tables are known by."""
-        listed = [hashlib.sha256(repr(self.ranges).encode()).hexdigest()] if self.ranges else []
-        return (*(one.fingerprint for one in (self.data, self.prior) if one is not None), *listed)
+        other = [repr(self.ranges)] if self.ranges else []
+        other += [] if self.plan is None else [self.plan.to_json()]
+        own = (one.fingerprint for one in (self.data, self.prior) if one is not None)
+        return (*own, *(hashlib.sha256(one.encode("utf-8", "surrogatepass")).hexdigest() for one in other))
 
 
 class UserText(str):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, prepare, total_of
 from treedp_core.privacy import Accounting, Currency, ProtectedUnit
 from treedp_core.privacy.ledger import Ledger
-from treedp_core.privacy.origin import Origin, origin_of_text
+from treedp_core.privacy.origin import Origin, PriorKind, origin_of_text
 from treedp_core.tree import Tree
 
 
@@ -28,6 +29,25 @@ def accounting(allocation: str, tuned_on: str, chosen: str) -> str:
     """Return how noise is accounted for: by the formula where a prior was paid for, as its noise may be another."""
     origin = in_force(allocation, tuned_on)
     return Accounting.FORMULA.value if origin is not None and origin.spent else chosen
+
+
+def of_plan(split: Origin | None, *, is_sought: bool) -> Origin | None:
+    """Return what a plan was tuned on: its split, or the true counts where its ε `is_sought` on them.
+
+    Raises
+    ------
+    InputError
+        ``PRIOR_OTHER`` where a prior was paid for, as a plan states one of both.
+    """
+    if not is_sought or (split is not None and not split.is_private):
+        return split
+    if split is not None and split.spent:
+        raise InputError(
+            "PRIOR_OTHER",
+            "ε was sought on the true counts, but the split was tuned on a release that was paid for; choose another "
+            "ε.",
+        )
+    return Origin(PriorKind.TRUE_COUNTS)
 
 
 def admit(

@@ -9,6 +9,7 @@ from pages.ui import plans
 from pages.ui.unused import Reasons, unspent
 from pages.views.plan import settings as s
 from treedp_core.errors import METRICS
+from treedp_core.views.plan.view import NONE
 
 _ELSEWHERE: Final = "The plan shown was made elsewhere; its own settings are kept in it."
 
@@ -27,6 +28,6 @@ def _or_elsewhere(why: str | Callable[[], str]) -> Callable[[], str]:
 
 def _of_error(field: str) -> str:
     metric = s.TRUE_ERROR.value
-    if metric == s.NONE:
+    if metric == NONE:
         return "No error here is relative to a count."
     return "" if field in METRICS[metric].uses else f"{METRICS[metric].label} does not depend on it."

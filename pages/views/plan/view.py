@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 import streamlit as st
 
@@ -13,146 +13,91 @@ from pages.ui import controls, frame, plans, router, store, tuned, uploads
 from pages.ui.exports import download, named
 from pages.ui.page import Told
 from pages.ui.refusals import refusal
-from pages.ui.result import Result, at_once, show_state
 from pages.ui.setting import in_a_row
-from pages.ui.shared import experiment, note_of_slack, slack, slack_of
+from pages.ui.shared import note_of_slack, slack
 from pages.ui.store import unit
 from pages.ui.text import plain, prose, small_print
+from pages.ui.view import Seen, inputs_now, see
 from pages.views.plan import settings as s
-from pages.views.plan import together, words
+from pages.views.plan import together
 from treedp_core.checks import InputError
-from treedp_core.experiment import Experiment
-from treedp_core.figures.plans import plan_levels, spending
-from treedp_core.notebook.code import Ran, call
+from treedp_core.notebook.code import call
 from treedp_core.plans import LIBRARIES, ReleasePlan, not_covered, record_file
 from treedp_core.plans.refusals import Reason
 from treedp_core.plans.words import level_table, summary
-from treedp_core.postprocess.chains import CHAINS
+from treedp_core.views import VIEWS, Tables
+from treedp_core.views import plan as views
+from treedp_core.views.plan import PlanInputs, words
 
-SLOT: Final = "plan"
 _OPENED: Final = "_plan_opened"
 MOST_SHOWN: Final = 60_000
 """Characters of a program that a page shows."""
 
 
-class Shown(NamedTuple):
-    """The plan that is shown, how it is made, and how that stands; `source` says where one came from elsewhere."""
-
-    made: Ran[ReleasePlan] | None
-    state: Result[Ran[ReleasePlan]] | None
-    source: str
-
-    @property
-    def plan(self) -> ReleasePlan | None:
-        """The plan, if there is one."""
-        return None if self.made is None else self.made.value
-
-
 def show() -> Told:
     """Show what each level costs and how far off its counts may be, with the promise in words."""
     with in_a_row():
-        shown = _asked()
-        _files(shown.plan)
-    plan = shown.plan
+        if plans.kept() is None:
+            s.MECHANISM.draw()
+            controls.pipelines(s.POST)
+            controls.split(s.ALLOCATION, s.SHARES)
+        else:
+            st.button(
+                "Plan these settings instead", key="plan_back", icon=":material/undo:", on_click=plans.drop,
+                help="Leaves the plan that came from elsewhere, for one of this page's own settings.",
+            )  # fmt: skip
+        seen = _seen("plan")
+        plan = _plan(seen)
+        _files(plan)
+    frame.found(seen)
     if plan is not None:
-        label = plan.label
-        holds, told = words.checked(plan)
-        frame.figure(
-            call(plan_levels, shown.made),
-            key="plan_levels",
-            alt="Cost of each level, and the margin and the expected error of its counts.",
-            answer=words.answer(plan, holds=holds),
-            caption=words.caption(),
-            ran=call(level_table, shown.made),
-            label=label,
-        )
-        (small_print if holds else st.error)(f"{told} {words.gain(plan)}".rstrip())
-    return _told(shown, partial(_more, shown))
+        holds, said = words.checked(plan)
+        (small_print if holds else st.error)(f"{said} {words.gain(plan)}".rstrip())
+    return _told(seen, partial(_more, plan))
 
 
 def show_handover() -> Told:
     """Show what a program for another library spends level by level, and hand it out."""
     with in_a_row():
         s.LIBRARY.draw()
-        shown = _current()
-        library = next(one for one in LIBRARIES if one.name == s.LIBRARY.value)
-        refused, text = _program(shown.plan, library.name)
-        plan = shown.plan
+        seen = _seen("handover")
+        plan = _plan(seen)
+        library = next(one for one in LIBRARIES if one.name == seen.found_for.library)
+        refused, text = (
+            (None, "") if plan is None else views.program_of(seen.found_for, seen.tables.value, memo=store.remember)
+        )
         _hand_out(named(f"release {library.name}", private=plan is not None and bool(plan.label)), text)
         if text and plan is not None and record_file.misfit(plan, store.dataset()) is None:
             _records(plan)
+    frame.found(seen)
     if plan is not None:
-        frame.figure(
-            call(spending, shown.made),
-            key="plan_spending",
-            alt="The cost of each level, added up to what is promised.",
-            answer=words.handed_over(plan, library.label, refused),
-            caption="What one unit can lose on each level, worked out from its scale, added up to what the plan "
-            "promises; of the ways a unit can change, the one that costs most. Formula.",
-            ran=call(level_table, shown.made),
-            label=plan.label,
-        )
         _ways_out(library.refusals(plan) if refused is not None else ())
-    return _told(shown, partial(_limits, plan, text))
+    return _told(seen, partial(_limits, plan, text))
 
 
-def _told(shown: Shown, more: partial[None]) -> Told:
-    if shown.state is not None:
-        show_state(shown.state, "The plan")
-        note_of_slack([s.MECHANISM.value], "plan_set_delta")
-        tuned.note("plan")
-    if shown.plan is None:
-        return Told("", "formula")
-    return Told(words.used(shown.plan, shown.source), words.badges(shown.plan), more=more)
+def _seen(view: str) -> Seen[PlanInputs]:
+    """The plan of the settings, or one from elsewhere, as a view shows it."""
+    kept, inputs = plans.kept(), inputs_now(PlanInputs)
+    if kept is not None:
+        return see(VIEWS[f"plan.{view}"], inputs, call(Tables, plan=kept.made).named("tables"))
+    return see(VIEWS[f"plan.{view}"], replace(inputs, unit=unit()))
 
 
-# ---- which plan
+def _plan(seen: Seen[PlanInputs]) -> ReleasePlan | None:
+    """The plan that is shown; none where it is refused, and none was shown before."""
+    if seen.finding.is_empty:
+        return None
+    return views.release_plan(seen.found_for, seen.tables.value, memo=store.remember)
 
 
-def _asked() -> Shown:
-    """Show the controls of the plan; one from elsewhere has none but the way back."""
+def _told(seen: Seen[PlanInputs], more: Callable[[], object]) -> Told:
     kept = plans.kept()
     if kept is None:
-        s.MECHANISM.draw()
-        controls.pipelines(s.POST)
-        controls.split(s.ALLOCATION, s.SHARES)
-    else:
-        st.button(
-            "Plan these settings instead", key="plan_back", icon=":material/undo:", on_click=plans.drop,
-            help="Leaves the plan that came from elsewhere, for one of this page's own settings.",
-        )  # fmt: skip
-    return _current()
-
-
-def _current() -> Shown:
-    kept = plans.kept()
-    if kept is not None:
-        return Shown(kept.made, None, kept.source)
-    asked = experiment(
-        mechanism=s.MECHANISM.value, postprocess=CHAINS[s.POST.value].steps, allocation=s.ALLOCATION.value,
-        delta=slack_of([s.MECHANISM.value]), accounting=tuned.accounting("plan", s.ACCOUNTING.value), **_true_error(),
-    )  # fmt: skip
-    key = (asked, s.SHARES.value, tuned.in_force("plan"), tuned.tells_epsilon(), s.TRUE_ERROR.value, unit())
-    found = at_once(SLOT, key, partial(_made, asked))
-    return Shown(found.value, found, "") if found.value is not None else Shown(None, found, "")
-
-
-def _true_error() -> dict[str, str]:
-    return {} if s.TRUE_ERROR.value == s.NONE else {"metric": s.TRUE_ERROR.value}
-
-
-def _made(asked: Experiment) -> Ran[ReleasePlan]:
-    """The plan of the settings.
-
-    Raises
-    ------
-    InputError
-        What making the release ready, and what the shares were tuned on, refuse.
-    """
-    chosen = replace(asked, shares=controls.shares(s.ALLOCATION, s.SHARES))
-    made = plans.of_experiment(chosen, "plan", reads_counts=s.TRUE_ERROR.value != s.NONE)
-    made.value.verify()  # a law of somebody else is refused here, not in the figure
-    return made
+        seen.say_state("The plan")
+        note_of_slack([s.MECHANISM.value], "plan_set_delta")
+        tuned.note("plan")
+    told = seen.told(more)
+    return told if kept is None else told._replace(strip=f"{told.strip} · {kept.source}", data=None)
 
 
 # ---- files, and a plan from a file
@@ -199,15 +144,15 @@ def _open() -> None:
 # ---- what stands under More
 
 
-def _more(shown: Shown) -> None:
-    if shown.state is not None:
+def _more(plan: ReleasePlan | None) -> None:
+    is_own = plans.kept() is None
+    if is_own:
         s.TRUE_ERROR.draw()
-        if shown.plan is not None and shown.plan.accounting is not None:
+        if plan is not None and plan.accounting is not None:
             s.ACCOUNTING.draw()
-    plan = shown.plan
     if plan is None:
         return
-    if shown.state is not None:
+    if is_own:
         small_print(words.narrower(plan, slack()))
     st.header("Accounting statement", anchor=False)
     st.code(plan.sentence(), language=None, wrap_lines=True)
@@ -228,17 +173,6 @@ def _checklist(points: Sequence[str]) -> None:
 
 
 # ---- hand over
-
-
-def _program(plan: ReleasePlan | None, library: str) -> tuple[InputError | None, str]:
-    """The program of a library, or why there is none."""
-    if plan is None:
-        return None, ""
-    write = next(one for one in LIBRARIES if one.name == library).write
-    try:
-        return None, write(plan)
-    except InputError as error:
-        return error, ""
 
 
 def _hand_out(name: str, text: str) -> None:

@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-from pages.ui.strip import strip
-from pages.ui.text import lit, plain
 from treedp_core.checks import InputError
 from treedp_core.plans import ReleasePlan
 from treedp_core.plans.gain import gaussian_from, less_noise
 from treedp_core.plans.words import promise, steps
 from treedp_core.privacy import Accounting, Currency
-from treedp_core.words import lower_first, margin, percent, plural, privacy_text, setting_text, short
-
-
-def used(plan: ReleasePlan, source: str = "") -> str:
-    """Return the strip of a plan; `source` is where it was made (Markdown)."""
-    leaves = plan.levels[0].leaves
-    shape = [plural(len(plan.levels), "level"), plural(leaves, "leaf", "leaves")]
-    if plan.matrix is not None:
-        shape = [lit(plan.matrix.way, 60), plural(leaves, "bin")]
-    return strip(
-        lit(plan.title, 40),
-        *shape,
-        *([source] if source else []),
-        relation=plan.unit.relation,
-        epsilon=float(privacy_text(plan.epsilon)),
-        delta=plan.delta,
-    )
-
-
-def badges(plan: ReleasePlan) -> str:
-    """Return the kinds of numbers that a plan has."""
-    return "formula, NOT PRIVATE" if plan.label else "formula"
+from treedp_core.words import literal, lower_first, margin, percent, plain, plural, privacy_text, setting_text, short
 
 
 def answer(plan: ReleasePlan, *, holds: bool) -> str:
@@ -45,7 +22,7 @@ def answer(plan: ReleasePlan, *, holds: bool) -> str:
         noise = f"A cumulative count is off by **{short(plan.levels[1].error or 0.0)}** records (root mean square)."
     elif widest is not None:
         most = f"**{margin(widest.margin or 0.0)}** records"
-        noise = f"In 19 of 20 draws, noise moves a count of {lit(widest.name, 24)} by at most {most}."
+        noise = f"In 19 of 20 draws, noise moves a count of {literal(widest.name, 24)} by at most {most}."
     open_points = plural(len(plan.open_points), "point")
     return (
         f"**{plain(promise(plan))}** for {plan.unit.describe(plan.spread)}. {noise} **{open_points}** "

@@ -65,7 +65,7 @@ def beliefs(inputs: ReleaseInputs, tables: Tables, *, memo: Memo = forgetful) ->
     said = (
         f"At ε = {setting_text(inputs.epsilon)} an attacker who was 50 % sure that {called[0]} is at most "
         f"{privacy_text(100 * found.risk.posterior(EVEN))} % sure once all {plural(TOWN.n_nodes, 'count')} are out. "
-        f"Left: what he believes then, if {called[0]} and if {called[1]}; right: the margin that the noise costs each "
+        f"Left: what they believe then, if {called[0]} and if {called[1]}; right: the margin that the noise costs each "
         "level. Formula, no data."
     )
     return Finding(

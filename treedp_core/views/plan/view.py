@@ -1,0 +1,157 @@
+"""The plan of a release: what each level costs and how far off its counts are, and who publishes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from treedp_core import checks
+from treedp_core.allocation import ALLOCATIONS
+from treedp_core.allocation.shares import shares_from_text
+from treedp_core.checks import EPSILON_HIGH, InputError
+from treedp_core.errors import METRICS
+from treedp_core.figures.plans import plan_levels, spending
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.notebook.study import tells_epsilon
+from treedp_core.plans import LIBRARIES, ReleasePlan
+from treedp_core.plans.words import level_table
+from treedp_core.postprocess.chains import CHAINS
+from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.views import tuning
+from treedp_core.views.entries import Entry
+from treedp_core.views.finding import Finding, Memo, Provenance, Tables, UserText, forgetful
+from treedp_core.views.inputs import of
+from treedp_core.views.parameters import choice, number, tuned_on
+from treedp_core.views.parameters import words as text
+from treedp_core.views.plan import words
+from treedp_core.views.split import SplitInputs, accounting
+from treedp_core.words import plural, privacy_text
+
+NONE: Final = "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanInputs(SplitInputs):
+    """What a plan states, where none was brought from elsewhere.
+
+    Parameters
+    ----------
+    mechanism, postprocess : str
+    allocation, shares, tuned_on, accounting : str
+        See `SplitInputs`.
+    true_error : str
+        Of which metric errors on the true counts are stated (NOT PRIVATE); "none" for none.
+    library : str
+        For which library a program is written.
+    unit : str
+        What one unit is, in a word or two.
+    epsilon_tuned : float
+        The ε that was sought on the true counts; 0 for none.
+    """
+
+    mechanism: str = of(choice("plan_mechanism", "discrete_laplace", MECHANISMS, label="Mechanism"))
+    postprocess: str = of(choice("plan_post", "least_squares", CHAINS, label="Post-processing"))
+    allocation: str = of(choice("plan_allocation", "uniform", ALLOCATIONS, label="Budget split"))
+    shares: str = of(text("plan_shares", "", shares_from_text))
+    tuned_on: str = of(tuned_on("plan_tuned"))
+    accounting: str = of(accounting("plan_accounting"))
+    true_error: str = of(choice("plan_true", NONE, (NONE, *METRICS), label="Error on the true counts (NOT PRIVATE)"))
+    library: str = of(choice("plan_library", LIBRARIES[0].name, {one.name: one for one in LIBRARIES}, label="Library"))
+    unit: str = of(text("unit", ""))
+    epsilon_tuned: float = of(number("eps_tuned", 0.0, partial(checks.number, "eps_tuned", low=0, high=EPSILON_HIGH)))
+
+
+def release_plan(inputs: PlanInputs, tables: Tables, *, memo: Memo = forgetful) -> ReleasePlan:
+    """Return the plan of these inputs, or the one that was brought from elsewhere.
+
+    Raises
+    ------
+    InputError
+        What making the release ready, and what the shares were tuned on, refuse; ``PRIOR_OTHER``, see `tuning.of_plan`;
+        a law that no plan states.
+    """
+    if tables.plan is not None:
+        return tables.plan
+    return memo(("plan", tables.fingerprints, inputs), partial(_made, inputs, tables))
+
+
+def _made(inputs: PlanInputs, tables: Tables) -> ReleasePlan:
+    data, reads = tables.data, inputs.true_error != NONE
+    more: dict[str, Any] = {"metric": inputs.true_error} if reads else {}
+    one = inputs.split(
+        data, inputs.mechanism, mechanism=inputs.mechanism, postprocess=CHAINS[inputs.postprocess].steps, **more
+    )
+    sought = tells_epsilon({"eps": inputs.epsilon, "eps_tuned": inputs.epsilon_tuned})
+    origin = tuning.of_plan(inputs.origin, is_sought=sought)
+    made = ReleasePlan.of(one, data, whom=inputs.unit, reads_counts=reads, tuned=origin)
+    made.verify()
+    return made
+
+
+def levels(inputs: PlanInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
+    """Return what each level costs and how far off its counts may be, with the promise in words.
+
+    Raises
+    ------
+    InputError
+        As `release_plan`.
+    """
+    plan = release_plan(inputs, tables, memo=memo)
+    holds, _ = words.checked(plan)
+    return Finding(
+        figure=plan_levels(plan), columns=partial(level_table, plan), answer=words.answer(plan, holds=holds),
+        caption=words.caption(), alt="Cost of each level, and the margin and the expected error of its counts.",
+        label=plan.label, badges=_badges(plan), provenance=_provenance(plan),
+    )  # fmt: skip
+
+
+def spent(inputs: PlanInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
+    """Return what a program for another library spends level by level, or why there is none; as `levels` it refuses."""
+    plan = release_plan(inputs, tables, memo=memo)
+    label = next(one.label for one in LIBRARIES if one.name == inputs.library)
+    refused, _ = program_of(inputs, tables, memo=memo)
+    return Finding(
+        figure=spending(plan), columns=partial(level_table, plan),
+        answer=words.handed_over(plan, label, refused),
+        caption="What one unit can lose on each level, worked out from its scale, added up to what the plan promises; "
+        "of the ways a unit can change, the one that costs most. Formula.",
+        alt="The cost of each level, added up to what is promised.",
+        label=plan.label, badges=_badges(plan), provenance=_provenance(plan),
+    )  # fmt: skip
+
+
+def program_of(inputs: PlanInputs, tables: Tables, *, memo: Memo = forgetful) -> tuple[InputError | None, str]:
+    """Return the program of a library for the plan, or why there is none; it refuses as `release_plan`."""
+    plan = release_plan(inputs, tables, memo=memo)
+    write = next(one for one in LIBRARIES if one.name == inputs.library).write
+
+    def written() -> tuple[InputError | None, str]:
+        try:
+            return None, write(plan)
+        except InputError as error:
+            return error, ""
+
+    return memo(("plan.program", tables.fingerprints, inputs), written)
+
+
+def _badges(plan: ReleasePlan) -> tuple[str, ...]:
+    return ("formula", NOT_PRIVATE) if plan.label else ("formula",)
+
+
+def _provenance(plan: ReleasePlan) -> Provenance:
+    leaves = plan.levels[0].leaves
+    shape = (plural(len(plan.levels), "level"), plural(leaves, "leaf", "leaves"))
+    if plan.matrix is not None:
+        shape = (UserText(plan.matrix.way), plural(leaves, "bin"))
+    return Provenance(
+        about=(UserText(plan.title), *shape), relation=plan.unit.relation, epsilon=float(privacy_text(plan.epsilon)),
+        delta=plan.delta,
+    )  # fmt: skip
+
+
+ENTRIES = (
+    Entry(page="plan", view="plan", part="plan_levels", label="Plan", inputs=PlanInputs, find=levels),
+    Entry(page="plan", view="handover", part="plan_spending", label="Hand over",
+          question="Who publishes this, and how?", inputs=PlanInputs, find=spent),
+)  # fmt: skip

@@ -7,7 +7,6 @@ import json
 import zipfile
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +20,7 @@ from streamlit.testing.v1 import AppTest
 from browsing import ROOT
 from hostile_notebooks import HOSTILE, PLAN
 from oracles_pages import Inline, answer, codes, dataset, figure, open_page, pick, press, widget, words
-from pages.ui import again, jobs, uploads
+from pages.ui import jobs, uploads
 from pages.ui.book import Held
 from pages.ui.kept import Kept
 from pages.ui.settings import PRESENT, REG, SLIDE, SLIDES
@@ -634,32 +633,6 @@ def test_a_simulation_is_run_again_too() -> None:
     app.run()
     after = notebook(app).cells[0].columns["simulation"]  # type: ignore[index]
     assert after == before, "equal seeds give equal numbers"
-
-
-def test_a_figure_that_was_drawn_before_its_search_ended_is_not_kept_when_run_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Seen failing: a search that ended after the page was drawn, but before its end, left the cell half made."""
-    asked: list[Any] = []
-    step = again.step
-
-    def late() -> None:
-        while asked:
-            asked.pop()()
-        step()
-
-    app = press(
-        open_page("budget", bud_view="strategies", gen_branching="2,2", source="generate"), "bud_strategies_pin"
-    )
-    (before,) = notebook(app).cells
-    app.session_state["_remembered"]["results"].clear()
-    monkeypatch.setattr(
-        jobs, "pool", lambda: SimpleNamespace(submit=lambda work, *given: asked.append(partial(work, *given)))
-    )
-    monkeypatch.setattr(again, "step", late)
-    app = press(pick(shown(app), nb_view="all"), "nb_again_all")
-    (after,) = notebook(app).cells
-    assert after.made >= before.made and after.columns == before.columns
 
 
 def test_of_many_cells_one_is_drawn() -> None:

@@ -1,23 +1,15 @@
-"""Run again: pinned cells are made anew in their own pages, one after the other, each on its own table if it is here.
-
-Where that is not here any more, the data in use now take its place.
-
-A page is shown with a cell's settings; once nothing of it is computed any more, its figure takes the cell's place. Then
-the next page is shown, and at the end the notebook, with every setting as it was.
-"""
+"""Run again: pinned cells are made anew by their views, one after the other, each on the very table it was made of."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import methodcaller
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 
-from pages.ui import address, book, jobs, kept, notebook_file, page, pins, plans, rerun, result, slides, store
-from pages.ui.offered import taken
-from pages.ui.settings import REG, is_page, name_of
+from pages.ui import address, book, notebook_file, plans, rerun, result, slides, store
 from pages.ui.text import lit
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell
@@ -36,32 +28,24 @@ SAID: Final = 3
 
 @dataclass
 class _Again:
-    """Cells that wait, the first of them under way; how settings and `tables` were; whether the next run `moves` on.
+    """Cells that wait, the first of them under way; whether the next run `moves` on.
 
     Cells that are `new` have no figure of their own yet: they go where none was made. `then` ends it. Why cells
-    `failed` stands by their ids; `refused` are settings of the first that are not known here.
+    `failed` stands by their ids.
     """
 
     waiting: list[str]
-    back: dict[str, Any]
-    tables: Any
     failed: dict[str, str] = field(default_factory=dict)
     done: int = 0
     moves: bool = False
     new: tuple[str, ...] = ()
     then: Callable[[], None] | None = None
-    plan: plans.Kept | None = None
-    refused: tuple[str, ...] = ()
 
 
 def start(ids: list[str], *, is_new: bool = False, then: Callable[[], None] | None = None) -> None:
-    """Begin to run cells again: in a callback; `then` is done when every setting is as it was, else they are shown."""
+    """Begin to run cells again: in a callback; `then` is done at the end, and what came of it is said."""
     if ids:
-        back = {key: one.value for key, one in REG.items()}
-        new = tuple(ids) if is_new else ()
-        st.session_state[RUN] = _Again(list(ids), back, kept.places(), new=new, then=then, plan=plans.kept())
-        st.session_state[page.OPEN_MORE] = True
-        _show(book.notebook().cell(ids[0]))
+        st.session_state[RUN] = _Again(list(ids), new=tuple(ids) if is_new else (), then=then)
 
 
 def is_under_way() -> bool:
@@ -70,28 +54,26 @@ def is_under_way() -> bool:
 
 
 def begin() -> None:
-    """Show the next cell, where one is to be, and how far all are; before any control is drawn."""
+    """Make the next cell, where one is to be, and say how far all are; before any control is drawn."""
     again = _again()
     if again is not None and again.moves:
         again.moves = False
-        if again.waiting:
-            kept.put_in_places(again.tables)
-            _show(book.notebook().cell(again.waiting[0]))
-        else:
+        if not again.waiting:
             _end()
         st.rerun()
     if again is not None:
-        _by_view(again)
+        _make(again)
         total = len(again.waiting) + again.done + len(again.failed)
         left, right = st.columns([3, 1], vertical_alignment="center")
         left.caption(f":material/replay: Running {plural(total, 'cell')} again: {again.done + len(again.failed)} done.")
         right.button("Stop", key="again_stop", on_click=_end, help="Cells that were not run again stay as they are.")
 
 
-def _by_view(again: _Again) -> None:
-    """Have the view of the first cell make it again, where it has one; else its page does."""
+def _make(again: _Again) -> None:
+    """Have the view of the first cell make it again, where there is one."""
     cell = next((one for one in book.notebook().cells if one.id == again.waiting[0]), None)
     if cell is None or rerun.entry(cell) is None:
+        _went(again, cell, NOT_SHOWN)
         return
     if refused := rerun.unknown(cell):
         _went(again, cell, f"{UNKNOWN}: {', '.join(refused)}")
@@ -112,76 +94,16 @@ def _by_view(again: _Again) -> None:
     _went(again, cell, "" if book.held().revision > before else NOT_SHOWN)
 
 
-def _went(again: _Again, cell: Cell, why: str) -> None:
+def _went(again: _Again, cell: Cell | None, why: str) -> None:
     """Note how it went with the first cell, and go on with the next."""
-    if why:
+    if cell is not None and why:
         again.failed[cell.id] = why
-    else:
+    elif cell is not None:
         again.done += 1
         again.new = tuple(one for one in again.new if one != cell.id)
     del again.waiting[0]
     again.moves = True
     st.rerun()
-
-
-def step() -> None:
-    """Go on with what is run again; called at the end of every run."""
-    again = _again()
-    if again is None or again.moves:
-        return
-    cell = next((one for one in book.notebook().cells if one.id == again.waiting[0]), None)
-    if cell is not None and rerun.entry(cell) is not None:
-        return
-    of_page = cell if cell is not None and is_page(cell.page) and not again.refused else None
-    if of_page is not None and (_is_elsewhere(of_page) or any(one.is_running for one in jobs.jobs().slots.values())):
-        return
-    if of_page is not None and result.is_awaited():  # it came after the page was drawn
-        st.rerun()
-    unknown = f"{UNKNOWN}: {', '.join(again.refused)}" if again.refused else NOT_SHOWN
-    why = unknown if of_page is None else _put(of_page, is_new=of_page.id in again.new)
-    if of_page is not None and not why:
-        again.done += 1
-        again.new = tuple(one for one in again.new if one != of_page.id)
-    elif cell is not None:
-        again.failed[cell.id] = why
-    del again.waiting[0]
-    again.moves = True
-    st.rerun()
-
-
-def _put(cell: Cell, *, is_new: bool) -> str:
-    """Put what the page has shown in place of a cell; return why not, where it did not show it."""
-    try:
-        made = replace(pins.cell_of(taken(cell.part), cell.id, cell.name), note=cell.note)
-    except (InputError, KeyError):
-        return NOT_SHOWN
-    if not is_new and _is_of_a_sample_instead(cell, made):
-        return NO_DATA
-    before = book.held().revision
-    book.change(lambda notebook: notebook.put(made))
-    return "" if book.held().revision > before else NOT_SHOWN
-
-
-def _is_of_a_sample_instead(cell: Cell, made: Cell) -> bool:
-    """Whether a cell of one's own table was made of the sample that is in use while there is no such table."""
-    if cell.plan is not None:  # a plan is of the data it was made for, whatever is in use
-        return False
-    named, now = (one.about.partition(" · ")[0] for one in (cell, made))
-    return made.data is None and (cell.data is not None or (store.is_lost() and named not in ("", now)))
-
-
-def _is_elsewhere(cell: Cell) -> bool:
-    """Whether the page of a cell is not the one that has just been shown."""
-    where = page.shown()
-    return where is None or where.name != cell.page
-
-
-def _show(cell: Cell) -> None:
-    if rerun.entry(cell) is not None:
-        return
-    st.session_state[result.START_ALL] = "simulation" in cell.badges
-    st.session_state[RUN].refused = tuple(name_of(key) for key, _ in put_back(cell))
-    slides.open_page(cell.page)
 
 
 def put_back(cell: Cell) -> list[tuple[str, InputError]]:
@@ -194,17 +116,11 @@ def put_back(cell: Cell) -> list[tuple[str, InputError]]:
 
 
 def _end() -> None:
-    """Put every setting back, and say what came of it."""
+    """Say what came of it, and show the notebook or what was to follow."""
     again = st.session_state.pop(RUN, None)
-    st.session_state.pop(result.START_ALL, None)
-    st.session_state.pop(page.OPEN_MORE, None)
     if again is None:
         return
     st.session_state[LEFT] = again.failed
-    kept.put_in_places(again.tables)
-    for key, value in again.back.items():
-        REG[key].set(value)
-    plans.put_back(again.plan)
     for id in again.new:
         if any(one.id == id for one in book.notebook().cells):
             book.change(methodcaller("delete", id))

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 import streamlit as st
 from streamlit import runtime
 
-from pages.ui import again, book, disk, kept, notebook_file, reading, uploads, written
+from pages.ui import book, disk, kept, notebook_file, reading, uploads, written
 from pages.ui.scripts import script
 from pages.ui.text import lit
 from pages.ui.written import Written
@@ -128,11 +128,7 @@ def offers() -> None:
 
 
 def run() -> None:
-    """Have the browser, and the file that the app was told, keep the notebook as it is; called at the end of a run.
-
-    Where cells are run again, the next one comes first.
-    """
-    again.step()
+    """Have the browser, and the file that the app was told, keep the notebook as it is; called at the end of a run."""
     disk.keep()
     if uploads.is_public():
         return

@@ -1,6 +1,6 @@
-"""`treedp run STUDY.treedp`: every cell of a notebook made anew in its page, without a browser.
+"""`treedp run STUDY.treedp`: every cell of a notebook made anew by its view, without a browser.
 
-The pages themselves run, as in the app, their work in the same workers; nothing of the file is ever run as code.
+The app itself runs, its work in the same workers; nothing of the file is ever run as code.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from contextlib import chdir
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from streamlit.testing.v1 import AppTest
 
@@ -83,7 +83,6 @@ def run_again(path: Path, files: Sequence[Path] = ()) -> tuple[Notebook, Noteboo
         state = app.session_state[again.RUN]
         if told != (told := state.done + len(state.failed)):
             say(f"{told} of {plural(len(before.cells), 'cell')}")
-        _turn_to(app, state)
         _wait(app, until)
     after: Notebook = app.session_state[book.HELD].notebook
     return before, after, dict(app.session_state[again.LEFT])
@@ -98,20 +97,6 @@ def _give(app: AppTest, files: Sequence[Path]) -> None:
         (one.slot, kept.Kept(one.data, one.how, None, one.when)) for one in given
     )
     app.run()
-
-
-def _turn_to(app: AppTest, state: Any) -> None:
-    """Stay on the page of the cell that is made now, as a browser would; one of no page cannot be made."""
-    if not state.waiting or state.moves:
-        return
-    cell = app.session_state[book.HELD].notebook.cell(state.waiting[0])
-    page = f"pages/{cell.page}.py"
-    if (app_path().parent / page).is_file():
-        app.switch_page(page)
-    else:
-        state.failed[cell.id] = again.NOT_SHOWN
-        del state.waiting[0]
-        state.moves = True
 
 
 def _wait(app: AppTest, until: float) -> None:

@@ -25,8 +25,6 @@ ROOT: Final = Path(__file__).parent.parent.parent
 STYLE_SHEET: Final = ROOT / "static" / "app.css"
 FIRST_SCREEN: Final = "first_screen"
 """The key of what stands above the fold: static/app.css gives its figure the room that the rest leaves."""
-OPEN_MORE: Final = "_open_more"
-"""In the session: whether every page's *More* is to be open now."""
 _SHOWN: Final = "_page_shown"
 _SAID: Final = "_page_said"
 ROUTED: Final = threading.local()
@@ -197,7 +195,7 @@ class Page:
         level = get("level")
         key = "_".join(filter(None, ("more", self.name, view.name, level.lower())))
         followed = st.session_state.get(FOLLOWED, set()) & {one.key for one in self.settings}
-        if followed or st.session_state.get(OPEN_MORE):
+        if followed:
             st.session_state[key] = True
         with st.expander("More", expanded=level == "Advanced", key=key, on_change="rerun") as more:
             if more.open:

@@ -171,12 +171,8 @@ def refused(slot: str, error: InputError, *, of: Hashable = None) -> Result[Any]
 
 
 _MEANWHILE: Final = "_meanwhile"
-_AWAITED: Final = "_awaited"
-"""In the session: whether a result that this run of the page showed was on its way."""
 NO_DATA: Final = "no data"
 """What results are of that depend on no data set: each stands in for any other."""
-START_ALL: Final = "_start_all"
-"""In the session: whether jobs that wait for their button begin by themselves now."""
 
 
 def in_background(
@@ -233,7 +229,7 @@ def in_background(
         kept.put(key, found, about, room or _room())
     job = jobs.current(slot)
     is_new = key not in kept.values and (job is None or job.key != asked) and not _refusal_of(slot, asked)
-    if st.session_state.pop(_wanted(slot), False) or ((start == "auto" or st.session_state.get(START_ALL)) and is_new):
+    if st.session_state.pop(_wanted(slot), False) or (start == "auto" and is_new):
         start_now()
         _collect(kept, slot, room, shared)  # a quick one
         job = jobs.current(slot)
@@ -243,8 +239,6 @@ def in_background(
         return kept.result(State.READY, slot, begin=begin)
     error = _refusal_of(slot, asked) or (job.error if job is not None and job.key == asked else None)
     state = _state(job, asked, error)
-    if state is State.PENDING:
-        st.session_state[_AWAITED] = True
     return kept.result(state, slot, error, begin, start == "button")
 
 
@@ -322,12 +316,6 @@ def show_state(
 def begin() -> None:
     """Forget what the last run of the page said of its results."""
     st.session_state.pop(_MEANWHILE, None)
-    st.session_state.pop(_AWAITED, None)
-
-
-def is_awaited() -> bool:
-    """Whether something was on its way when this run of the page asked for it, though it may be there by now."""
-    return _AWAITED in st.session_state
 
 
 def said_meanwhile() -> str:

@@ -1,7 +1,7 @@
 """Consistency: make noisy counts add up, and see what that buys and costs."""
 
 from pages.ui.page import Page, View
-from pages.ui.unused import NO_SLACK, unspent
+from pages.ui.unused import NO_ALPHA, unspent
 from pages.views.consistency.settings import MECHANISM, SETTINGS
 from pages.views.consistency.view import show
 
@@ -17,7 +17,7 @@ PAGE = Page(
         "at no privacy cost, and least squares lowers the expected error as well."
     ),
     settings=SETTINGS,
-    views=(View("", show, ignores=unspent(MECHANISM) | NO_SLACK),),
+    views=(View("", show, ignores=unspent(MECHANISM) | NO_ALPHA),),
     learnt=(
         "Least squares weighs each count against the sum of its children by their variances, so every count "
         "borrows accuracy from the others. Deep trees with few children a node gain most, near the top."

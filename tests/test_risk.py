@@ -88,7 +88,7 @@ def test_the_risk_is_that_of_the_worst_neighbour(who: Who, laws: str) -> None:
     risk = risk_of_levels([None, *LAWS[laws][1:]] if public else LAWS[laws], who.unit)
     for epsilon in EPSILONS:
         worst = max(delta(world, epsilon) for world in worlds)
-        assert risk.delta(epsilon) == pytest.approx(worst, rel=1e-6, abs=1e-12), epsilon
+        assert risk.delta_at(epsilon) == pytest.approx(worst, rel=1e-6, abs=1e-12), epsilon
     for prior in (0.01, 0.5, 0.9):
         best = max(math.fsum(max(prior * p, (1 - prior) * q) for p, q in world) for world in worlds)
         assert risk.right(prior) == pytest.approx(best, rel=1e-8)
@@ -99,7 +99,7 @@ def test_on_a_ragged_tree_no_neighbour_is_worse() -> None:
     changes = list_pairs(RAGGED, Who(ADD, 2), [np.full(4, 2)]).changes
     risk = risk_of_levels(laws, Who(ADD, 2).unit)
     worlds = [enumerated(laws, RAGGED, change) for change in changes]
-    assert max(delta(world, 0.5) for world in worlds) == pytest.approx(risk.delta(0.5), rel=1e-8)
+    assert max(delta(world, 0.5) for world in worlds) == pytest.approx(risk.delta_at(0.5), rel=1e-8)
 
 
 @pytest.mark.parametrize("relation", [relation.value for relation in NeighbouringRelation])
@@ -111,7 +111,7 @@ def test_a_pure_promise_bounds_what_one_can_become_sure_of(relation: str, m: int
         risk = risk_of_levels(made.noise.laws, one.unit)
         assert risk.loss() == pytest.approx(1.0, abs=1e-9)
         assert risk.posterior(0.5) == pytest.approx(math.e / (1 + math.e), abs=1e-9)
-        assert risk.delta(1.0) == pytest.approx(0.0, abs=1e-12)
+        assert risk.delta_at(1.0) == pytest.approx(0.0, abs=1e-12)
         assert 0.5 < risk.right(0.5) < risk.posterior(0.5)
         assert 0 < 1 - risk.posterior(0.01) < 0.99
         alone = risk_of_levels(made.noise.laws, one.unit, 1)
@@ -123,8 +123,8 @@ def test_one_level_of_laplace_noise_is_what_its_formula_says() -> None:
     risk = Risk((of_changes([(Laplace(2.0), 1)]),))
     for epsilon in (0.0, 0.1, 0.3, 0.45):  # P(loss above) closed form: 1 - e^((epsilon - ratio) / 2)
         exact = 1 - math.exp((epsilon - 0.5) / 2)
-        assert exact <= risk.delta(epsilon) <= exact + 1e-6
-    assert risk.delta(0.5) == 0.0
+        assert exact <= risk.delta_at(epsilon) <= exact + 1e-6
+    assert risk.delta_at(0.5) == 0.0
     narrow = of_changes([(Laplace(0.001), 1)])  # a loss of 1000, half of the time: e^1000 is no number
     assert narrow.epsilon(1e-6) == pytest.approx(1000 + 2 * math.log1p(-1e-6), abs=1e-5)
     assert narrow.above(np.zeros(1))[1][0] == pytest.approx(math.exp(-500) / 2, rel=1e-6)
@@ -207,14 +207,14 @@ def test_tests_and_beliefs_are_those_of_the_losses() -> None:
     np.testing.assert_allclose(with_it, without[::-1], atol=1e-12)  # replacing one by another works both ways
 
 
-def test_a_slack_is_what_may_go_wrong() -> None:
+def test_delta_is_what_may_go_wrong() -> None:
     one = Experiment("gaussian", epsilon=1.0, delta=1e-6)
-    risk = risk_of_levels(prepare(one, TWICE_TWO.tree).noise.laws, one.unit, slack=1e-6)
+    risk = risk_of_levels(prepare(one, TWICE_TWO.tree).noise.laws, one.unit, delta=1e-6)
     above = risk.worst.above(np.array([risk.loss()]))[0][0]
     assert above <= 1e-6 and risk.worst.above(np.array([risk.loss() - 1e-6]))[0][0] > 1e-6
     assert risk.loss() > 1.0 > risk.loss() - 0.2  # P(loss > epsilon) is more than delta
-    assert risk.delta(1.0) <= 1e-6
-    assert risk_of_levels([Gaussian(1.0)], ONE).posterior(0.5) == 1.0  # without slack nothing is ruled out
+    assert risk.delta_at(1.0) <= 1e-6
+    assert risk_of_levels([Gaussian(1.0)], ONE).posterior(0.5) == 1.0  # without delta nothing is ruled out
 
 
 def test_what_is_not_known_is_refused() -> None:

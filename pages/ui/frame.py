@@ -23,7 +23,7 @@ from treedp_core.figures.dark import on_dark, repainted
 from treedp_core.figures.draft import Draft
 from treedp_core.figures.narrow import stacked
 from treedp_core.figures.reliability import watermark
-from treedp_core.notebook.code import Part, Ran, call
+from treedp_core.notebook.code import Part, Ran
 from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.records.export.tables import IN_NAMES, apart, csv_bytes, csv_files, frame_of, zipped
 from treedp_core.studies.budget import NOT_PRIVATE
@@ -46,7 +46,7 @@ _RIGHT: Final = st.column_config.TextColumn(alignment="right")
 
 
 def figure(
-    fig: go.Figure | Draft | Ran[go.Figure] | Ran[Draft],
+    fig: go.Figure | Draft,
     *,
     key: str,
     alt: str,
@@ -67,8 +67,8 @@ def figure(
 
     Parameters
     ----------
-    fig : plotly Figure or Ran
-        A call that draws it stands in its code, too.
+    fig : plotly Figure or Draft
+        A plotly Figure is marked where its label says "NOT PRIVATE".
     alt : str
         The takeaway, for those who do not see the figure; user text is fine here.
     caption : str
@@ -91,16 +91,11 @@ def figure(
     simulated : bool
         Whether the table is of a simulated release: then each row of it and the name of its file say so.
     """
-    marked = label.startswith(NOT_PRIVATE) and not isinstance(fig, Draft)  # a finding's figure is marked as it is made
-    if isinstance(fig, Ran):
-        if isinstance(ran, Ran):
-            ran = ran.drawn_by(call(watermark, fig.named("unmarked"), NOT_PRIVATE) if marked else fig)
-        fig = fig.value
     if isinstance(fig, Draft):
-        fig = fig.figure()
+        fig = fig.figure()  # a finding's is marked as it is made
+    elif label.startswith(NOT_PRIVATE):
+        watermark(fig, NOT_PRIVATE)
     if label:
-        if marked:
-            watermark(fig, NOT_PRIVATE)
         caption = caption if caption.startswith(label) else f"{label} {caption}"
     if get("present"):
         style.present(fig)

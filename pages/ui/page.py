@@ -37,7 +37,7 @@ class Told(NamedTuple):
     Parameters
     ----------
     strip : str
-        What the figures were made from (Markdown): see `pages.ui.strip`.
+        What the figures were made from (Markdown): see `Seen.line`.
     badges : str
         Kinds of numbers shown: "formula", "simulation", "NOT PRIVATE", joined by commas.
     learnt : str

@@ -45,7 +45,7 @@ def known_levels() -> int:
     return min(int(get("known_levels")), dataset().tree.n_levels)
 
 
-def slack(total: int | None = None) -> float:
+def usable_delta(total: int | None = None) -> float:
     """Return the δ of what needs one: the sidebar's; where that is 0, the one that fits so many records."""
     return get("delta") or fits(total)
 
@@ -59,19 +59,14 @@ def fits(total: int | None = None) -> float:
     return fitting_delta(max(dataset().total, total or 0) if is_public else None)
 
 
-def slack_of(mechanisms: Iterable[str], total: int | None = None) -> float:
-    """Return the δ that mechanisms are run with: the sidebar's, which may be 0 where none of them needs one."""
-    return slack(total) if any(MECHANISMS[name].needs_delta for name in mechanisms) else get("delta")
-
-
-def note_of_slack(mechanisms: Iterable[str], key: str, total: int | None = None) -> None:
-    """Say what is to be said of δ where a mechanism needs one: see `say_slack`."""
+def note_of_delta(mechanisms: Iterable[str], key: str, total: int | None = None) -> None:
+    """Say what is to be said of δ where a mechanism needs one: see `say_delta`."""
     needy = [one.label for name, one in MECHANISMS.items() if name in set(mechanisms) and one.needs_delta]
     if needy:
-        say_slack(f"{' and '.join(needy)} noise", key, total)
+        say_delta(f"{' and '.join(needy)} noise", key, total)
 
 
-def say_slack(who: str, key: str, total: int | None = None) -> None:
+def say_delta(who: str, key: str, total: int | None = None) -> None:
     """Say of the δ spent here what it lacks: it is not below 1 / records, or the sidebar's is 0.
 
     `who` cannot promise 0: the δ used instead is offered for every page. Without a total the records of the data set
@@ -82,7 +77,7 @@ def say_slack(who: str, key: str, total: int | None = None) -> None:
         return
     if get("present"):  # the strip has the δ, and the figure the room
         return
-    used = setting_text(slack(total))
+    used = setting_text(usable_delta(total))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
             f":material/info: The sidebar's δ is 0, which {who} cannot promise: δ = {used} is used on this page.",
@@ -93,7 +88,7 @@ def say_slack(who: str, key: str, total: int | None = None) -> None:
             key=key,
             type="tertiary",
             on_click=DELTA.set,
-            args=(slack(total),),
+            args=(usable_delta(total),),
             help="Sets δ in the sidebar, for every page.",
         )
 

@@ -15,9 +15,9 @@ Reasons = dict[str, str | Callable[[], str]]
 
 NOTHING_DRAWN: Final[Reasons] = {"seed": "Nothing is drawn at random here."}
 NO_DELTA: Final[Reasons] = {"delta": "Nothing here spends a δ."}
-NO_SLACK: Final[Reasons] = {"alpha": "Nothing here forgives a part of a count."}
+NO_ALPHA: Final[Reasons] = {"alpha": "Nothing here forgives a part of a count."}
 NO_THRESHOLD: Final[Reasons] = {"tau": "No error here is relative to a count."}
-PLAIN: Final = NO_SLACK | NO_THRESHOLD
+PLAIN: Final = NO_ALPHA | NO_THRESHOLD
 """Of views whose errors are in records, whatever the counts."""
 
 

@@ -33,12 +33,12 @@ class Risk:
     ----------
     ways : tuple of LossLaw
         One for each way in which the records may differ; whatever is asked, the worst one answers.
-    slack : float
+    delta : float
         Probability with which what is said of certainty may fail: 0, or a delta.
     """
 
     ways: tuple[LossLaw, ...]
-    slack: float = 0.0
+    delta: float = 0.0
 
     @property
     def worst(self) -> LossLaw:
@@ -46,13 +46,13 @@ class Risk:
         return max(self.ways, key=lambda one: self._right(one, 0.5))
 
     def loss(self) -> float:
-        """Least loss, in epsilon, that is not exceeded but with a probability of `slack` (by none where it is 0).
+        """Least loss, in epsilon, that is not exceeded but with a probability of `delta` (by none where it is 0).
 
         >>> from treedp_core.noise import DiscreteLaplace
         >>> risk_of_levels([DiscreteLaplace(0.5)] * 2, ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE), 1).loss()
         1.0
         """
-        return max(_least(one, self.slack) for one in self.ways)
+        return max(_least(one, self.delta) for one in self.ways)
 
     def posterior(self, prior: float) -> float:
         """How sure an attacker can become of what he believed with probability `prior`, rounded up.
@@ -72,7 +72,7 @@ class Risk:
         with_it, without = one.above(np.array([math.log((1.0 - prior) / prior)]))
         return float(prior * with_it[0] + (1.0 - prior) * (1.0 - without[0]))
 
-    def delta(self, epsilon: float) -> float:
+    def delta_at(self, epsilon: float) -> float:
         """Smallest delta of (epsilon, delta)-privacy, rounded up."""
         return max(one.delta(checks.number("epsilon", epsilon, low=0)) for one in self.ways)
 
@@ -96,7 +96,7 @@ def _masses(with_it: FloatArray, without: FloatArray) -> tuple[FloatArray, Float
 
 
 def risk_of_levels(
-    laws: Sequence[Law | None], unit: ProtectedUnit, records: int | None = None, slack: float = 0.0
+    laws: Sequence[Law | None], unit: ProtectedUnit, records: int | None = None, delta: float = 0.0
 ) -> Risk:
     """Return the risk of one unit with so many records, wherever they lie, when all levels are released.
 
@@ -108,7 +108,7 @@ def risk_of_levels(
         Whose relation it is; by default it has as many records as it may.
     records : int
         Those it really has, at least 1: the noise does not grow with them.
-    slack : float
+    delta : float
         See `Risk`.
 
     Raises
@@ -128,7 +128,7 @@ def risk_of_levels(
         of_changes([(law, change) for level, law in noisy for change in (known if level < unit.known_levels else own)])
         for known, own in _ways(unit.relation, m)
     ]
-    return Risk(tuple(ways), slack)
+    return Risk(tuple(ways), delta)
 
 
 def _ways(relation: NeighbouringRelation, m: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -147,18 +147,18 @@ def _ways(relation: NeighbouringRelation, m: int) -> Iterator[tuple[tuple[int, .
                     yield (new, lost), (new + moved, lost + moved)
 
 
-def _least(one: LossLaw, slack: float) -> float:
-    """Least loss exceeded with a probability of at most `slack` under P."""
-    if slack <= 0:
+def _least(one: LossLaw, delta: float) -> float:
+    """Least loss exceeded with a probability of at most `delta` under P."""
+    if delta <= 0:
         return one.largest
     low, high = 0.0, 1.0
-    while float(one.above(np.array([high]))[0][0]) > slack:
+    while float(one.above(np.array([high]))[0][0]) > delta:
         if high > 1e9:
             return math.inf
         low, high = high, 2 * high
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if float(one.above(np.array([middle]))[0][0]) > slack else (low, middle)
+        low, high = (middle, high) if float(one.above(np.array([middle]))[0][0]) > delta else (low, middle)
     return high
 
 

@@ -13,7 +13,7 @@ from pages.ui.page import Told
 from pages.ui.result import run_button
 from pages.ui.setting import in_a_row, take
 from pages.ui.settings import PRESENT
-from pages.ui.shared import note_of_slack
+from pages.ui.shared import note_of_delta
 from pages.ui.store import dataset
 from pages.ui.text import lit, small_print
 from pages.ui.view import Seen, inputs_now, section, see
@@ -33,7 +33,7 @@ def show() -> Told:
     if not seen.finding.is_empty:
         frame.live(seen, seen.of(branching.live, presented=PRESENT.value))
     seen.say_state("Searching the best budgets of each tree (equal ones are shown)")
-    note_of_slack([s.NOISE.value], "bra_set_delta")
+    note_of_delta([s.NOISE.value], "bra_set_delta")
     told = seen.told(more=partial(_more, seen))
     if s.BINS.value.strip():
         return told

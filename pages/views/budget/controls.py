@@ -9,10 +9,10 @@ import streamlit as st
 from pages.ui import uploads
 from pages.ui.setting import in_a_row
 from pages.ui.settings import LEVEL, THRESHOLD
-from pages.ui.shared import note_of_slack
+from pages.ui.shared import note_of_delta
 from pages.ui.store import dataset
 from pages.ui.text import small_print
-from pages.ui.unused import NO_SLACK, NOTHING_DRAWN, Reasons, unspent
+from pages.ui.unused import NO_ALPHA, NOTHING_DRAWN, Reasons, unspent
 from pages.ui.view import Seen, inputs_now
 from pages.views.budget import settings as s
 from pages.views.budget.prior import show_upload
@@ -30,7 +30,7 @@ def _looks_at() -> str:
 
 
 IGNORES: Final[Reasons] = (
-    unspent(s.MECHANISM) | NO_SLACK | {"seed": lambda: "" if _looks_at() in PAID else str(NOTHING_DRAWN["seed"])}
+    unspent(s.MECHANISM) | NO_ALPHA | {"seed": lambda: "" if _looks_at() in PAID else str(NOTHING_DRAWN["seed"])}
 )
 """What no view looks at that compares splits: only a noisy prior is drawn."""
 
@@ -46,7 +46,7 @@ def draw_prior() -> None:
 def say(seen: Seen[BudgetInputs], what: str) -> None:
     """Say how a view stands, and below the figure, which is not moved by it, what is to be said of noise and prior."""
     seen.say_state(what)
-    note_of_slack([s.MECHANISM.value], "bud_set_delta")
+    note_of_delta([s.MECHANISM.value], "bud_set_delta")
     prior = _looks_at()
     if prior in FROM_FILE:
         show_upload()

@@ -16,7 +16,7 @@ from pages.ui.setting import in_a_row
 from pages.ui.settings import RELATION
 from pages.ui.store import dataset
 from pages.ui.text import lit, plain, prose, small_print
-from pages.ui.unused import NO_DELTA, NO_SLACK, Reasons, said, unused_by
+from pages.ui.unused import NO_ALPHA, NO_DELTA, Reasons, said, unused_by
 from pages.ui.view import Seen, inputs_now, section, see
 from pages.ui.walk import enter, follow, way_up
 from pages.views.budget import settings as s
@@ -36,7 +36,7 @@ from treedp_core.words import percent, short, whole
 
 HANDED: Final = "_budget_handed"
 SEARCHED: Final = "Searching for the best split"
-_PAPER: Final = NO_DELTA | NO_SLACK | {"nbr": "The published experiment replaces a record within its known level."}
+_PAPER: Final = NO_DELTA | NO_ALPHA | {"nbr": "The published experiment replaces a record within its known level."}
 _OWN: Final = unused_by(s.METRIC) | IGNORES
 
 

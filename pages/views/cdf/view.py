@@ -14,7 +14,7 @@ from pages.ui.cards import cards
 from pages.ui.controls import draw_again
 from pages.ui.page import Told
 from pages.ui.setting import in_a_row, take
-from pages.ui.shared import note_of_slack
+from pages.ui.shared import note_of_delta
 from pages.ui.store import dataset, sample, unit_of
 from pages.ui.text import small_print
 from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, ONE_REPLACED, PLAIN
@@ -72,7 +72,7 @@ def release() -> Told:
     seen = see(VIEWS["cdf.release"], inputs, listed.tables(data, inputs))
     frame.found(seen, brush=partial(_brush, bins))
     say_of_bins()
-    note_of_slack([inputs.mechanism], "cdf_set_delta", bins.total)
+    note_of_delta([inputs.mechanism], "cdf_set_delta", bins.total)
     tuned.note("cdf")
     _say_state(seen)
     return seen.told(more=partial(_more, seen, bins, data))

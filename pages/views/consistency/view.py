@@ -11,7 +11,7 @@ from pages.ui import controls, frame, plans, tuned
 from pages.ui.cards import found_cards
 from pages.ui.page import Told
 from pages.ui.setting import in_a_row
-from pages.ui.shared import note_of_slack
+from pages.ui.shared import note_of_delta
 from pages.ui.store import dataset, remember
 from pages.ui.text import prose, small_print
 from pages.ui.view import Seen, inputs_now, section, see
@@ -42,7 +42,7 @@ def show() -> Told:
     follow(frame.found(seen, select=seen.result.is_ready), data.tree, key=s.NODE.key)
     tuned.note("con", seen.inputs.ledger(data) if seen.result.is_ready else None)
     seen.say_state("Drawing")
-    note_of_slack([s.MECHANISM.value], "con_set_delta")
+    note_of_delta([s.MECHANISM.value], "con_set_delta")
     return seen.told(more=partial(_more, seen))
 
 

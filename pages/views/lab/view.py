@@ -11,7 +11,7 @@ from pages.ui import controls, frame, plans, tuned
 from pages.ui.page import Told
 from pages.ui.result import at_once, run_button, show_state
 from pages.ui.setting import in_a_row
-from pages.ui.shared import note_of_slack
+from pages.ui.shared import note_of_delta
 from pages.ui.store import dataset, remember
 from pages.ui.text import prose, small_print
 from pages.ui.view import Seen, inputs_now, see
@@ -42,7 +42,7 @@ def show(view: str) -> Told:
                 help="Simulate releases in the background and add them as markers.",
             )  # fmt: skip
     frame.found(seen)
-    note_of_slack(s.COMPARED.value, "lab_set_delta")
+    note_of_delta(s.COMPARED.value, "lab_set_delta")
     seen.say_state("Simulating", "runs")
     tuned.note("lab")
     return seen.told(more=partial(_more, view, seen))

@@ -13,7 +13,7 @@ from pages.ui import frame
 from pages.ui.controls import draw_again
 from pages.ui.page import Told
 from pages.ui.setting import in_a_row
-from pages.ui.shared import say_slack
+from pages.ui.shared import say_delta
 from pages.ui.text import prose, small_print
 from pages.ui.view import Seen, inputs_now, section, see
 from pages.views.multiplicative.settings import (
@@ -53,7 +53,7 @@ def show() -> Told:
             _play(STEP.value, made.n_steps)
     frame.found(seen)
     if made is not None:
-        say_slack("thresholds", "mul_set_delta", made.source.paths.total)
+        say_delta("thresholds", "mul_set_delta", made.source.paths.total)
     seen.say_state("Running on a large tree, round by round")
     return seen.told(more=partial(_more, seen, made))
 

@@ -11,7 +11,7 @@ from pages.ui import frame
 from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.setting import Setting, in_a_row
-from pages.ui.shared import say_slack
+from pages.ui.shared import say_delta
 from pages.ui.store import dataset
 from pages.ui.text import lit, prose
 from pages.ui.unused import NO_THRESHOLD, NOTHING_DRAWN
@@ -61,7 +61,7 @@ def _shown(view: str, own: Setting[Any], needy: str) -> Seen[WorstCaseInputs]:
         own.draw()
     seen = see(VIEWS[f"multiplicative.{view}"], inputs_now(WorstCaseInputs))
     frame.found(seen)
-    say_slack(needy, "mul_set_delta", int(TOTAL.value))
+    say_delta(needy, "mul_set_delta", int(TOTAL.value))
     seen.say_state("Searching")
     return seen
 

@@ -14,7 +14,7 @@ from pages.ui.exports import download, named
 from pages.ui.page import Told
 from pages.ui.refusals import refusal
 from pages.ui.setting import in_a_row
-from pages.ui.shared import note_of_slack, slack
+from pages.ui.shared import note_of_delta, usable_delta
 from pages.ui.store import unit
 from pages.ui.text import plain, prose, small_print
 from pages.ui.view import Seen, inputs_now, see
@@ -94,7 +94,7 @@ def _told(seen: Seen[PlanInputs], more: Callable[[], object]) -> Told:
     kept = plans.kept()
     if kept is None:
         seen.say_state("The plan")
-        note_of_slack([s.MECHANISM.value], "plan_set_delta")
+        note_of_delta([s.MECHANISM.value], "plan_set_delta")
         tuned.note("plan")
     told = seen.told(more)
     return told if kept is None else told._replace(strip=f"{told.strip} · {kept.source}", data=None)
@@ -153,7 +153,7 @@ def _more(plan: ReleasePlan | None) -> None:
     if plan is None:
         return
     if is_own:
-        small_print(words.narrower(plan, slack()))
+        small_print(words.narrower(plan, usable_delta()))
     st.header("Accounting statement", anchor=False)
     st.code(plan.sentence(), language=None, wrap_lines=True)
     st.header("Open points", anchor=False)

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.ui import frame
 from pages.ui.page import Told
 from pages.ui.settings import EPSILON
-from pages.ui.shared import note_of_slack
+from pages.ui.shared import note_of_delta
 from pages.ui.view import inputs_now, see
 from pages.views.protects import settings as s
 from treedp_core.views import VIEWS
@@ -28,7 +28,7 @@ def show(view: str) -> Told:
     seen = see(VIEWS[f"protects.{view}"], inputs_now(ProtectsInputs))
     frame.found(seen)
     seen.say_state("Computing")
-    note_of_slack([s.MECHANISM.value], "pro_set_delta")
+    note_of_delta([s.MECHANISM.value], "pro_set_delta")
     return seen.told(more=partial(_more, seen.found_for))
 
 

@@ -13,7 +13,7 @@ from pages.ui.page import Told
 from pages.ui.result import run_button
 from pages.ui.setting import in_a_row
 from pages.ui.settings import KNOWN_LEVELS, RELATION
-from pages.ui.shared import say_slack
+from pages.ui.shared import say_delta
 from pages.ui.store import dataset, used, used_sample
 from pages.ui.text import small_print
 from pages.ui.view import inputs_now, see, tables_of
@@ -117,4 +117,4 @@ def _notes(what: Subject | None, data: Dataset) -> None:
     if s.RHO.value.strip():
         small_print(":material/info: ρ is set here, so the ε of the sidebar is not used on this page.")
     if what is not None:
-        say_slack("discrete Gaussian noise", "td_set_delta", what.total)
+        say_delta("discrete Gaussian noise", "td_set_delta", what.total)

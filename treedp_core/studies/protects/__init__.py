@@ -41,7 +41,7 @@ class Protected:
     @cached_property
     def delta(self) -> float:
         """Probability with which more may be learnt than is said: 0 where the noise needs no delta."""
-        return self.risk.slack
+        return self.risk.delta
 
     def beliefs(self, prior: float) -> tuple[FloatArray, FloatArray]:
         """How often the belief in "in" ends up in each cell of `EDGES`, (n,): with the unit, and without it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -13,7 +12,7 @@ from pages.ui.store import dataset
 from pages.ui.text import plain, small_print
 from treedp_core.checks import InputError
 from treedp_core.notebook import study
-from treedp_core.privacy import Currency, ProtectedUnit, exact_shares
+from treedp_core.privacy import exact_shares
 from treedp_core.privacy.origin import DOOR
 from treedp_core.studies.budget import Ledger, Origin, origin_of_text, source_of_text
 from treedp_core.views import tuning
@@ -56,11 +55,6 @@ def in_force(page: str) -> Origin | None:
     return of(page) if get(f"{page}_allocation") == "custom" else None
 
 
-def accounting(page: str, chosen: str) -> str:
-    """Return how noise is accounted for: see `tuning.accounting`."""
-    return tuning.accounting(get(f"{page}_allocation"), text_of(page), chosen)
-
-
 def tells_epsilon() -> bool:
     """Return whether the ε that is set was sought on the true counts."""
     return study.tells_epsilon({one.key: one.value for one in (EPSILON, EPSILON_TUNED)})
@@ -81,11 +75,6 @@ def of_plan(split: Origin | None) -> dict[str, Origin]:
 def label(page: str) -> str:
     """Return what every figure, table and export of a page must say of its split; nothing where it looks at nothing."""
     return tuning.label(get(f"{page}_allocation"), text_of(page))
-
-
-def admit(page: str, unit: ProtectedUnit, currency: Currency, total: float, per_level: Sequence[float]) -> Ledger:
-    """Return the ledger of a page's split: see `tuning.admit`."""
-    return tuning.admit(in_force(page), unit, currency, total, per_level)
 
 
 def whence(page: str) -> str:

@@ -224,7 +224,7 @@ def test_every_way_of_release_is_drawn_over_the_true_widths(way: str) -> None:
     bins = bins_of(count_bins(records.encode(), "v", edges=edges, outside="refuse"))
     mine = draw(plan_cdf(asked), bins.counts, "squared", 3)
     lines = CdfLines(bins.edges, bins.truth, mine.release.cumulative, mine.consistent)
-    fig = band_figure(lines, half_widths(mine), x_title="v", chosen=bins.ends(1, 3))
+    fig = band_figure(lines, half_widths(mine), x_title="v", chosen=bins.ends(1, 3)).figure()
     assert all(trace.x.tolist() == edges for trace in fig.data if trace.yaxis == "y2")
     assert (fig.layout.shapes[0].x0, fig.layout.shapes[0].x1) == (0.5, 18.0)
     assert release_table(bins, mine)["up to"].tolist() == edges[1:]

@@ -176,8 +176,10 @@ def chart(fig: go.Figure, *, key: str, alt: str, on_stage: bool, **select: Any) 
         )  # fmt: skip
 
 
-def alone(fig: go.Figure, *, key: str, answer: str) -> None:
+def alone(fig: go.Figure | Draft, *, key: str, answer: str) -> None:
     """Show a figure on the stage with its answer and nothing else: without code, numbers to take along, or a pin."""
+    if isinstance(fig, Draft):
+        fig = fig.figure()
     if get("present"):
         style.present(fig)
     chart(fig, key=key, alt=answer, on_stage=True)

@@ -298,7 +298,9 @@ def test_a_presented_low_panel_has_few_numbers_and_no_title() -> None:
     assert (shown.yaxis.nticks, shown.yaxis2.nticks, shown.yaxis3.nticks) == (3, 2, None)
     assert (shown.yaxis.title.text, shown.yaxis2.title.text, shown.yaxis3.title.text) == (None, None, "alone")
     lines = CdfLines(np.array([0.0, 1.0, 2.0]), np.array([3, 5]), np.array([4.0, 5.0]))
-    drawn = style.present(band_figure(lines, [Width("yours", "2", np.array([2.5, 0.0]))], x_title="age")).layout
+    drawn = style.present(
+        band_figure(lines, [Width("yours", "2", np.array([2.5, 0.0]))], x_title="age").figure()
+    ).layout
     assert (drawn.yaxis.nticks, drawn.yaxis2.nticks, drawn.yaxis.title.text) == (3, 2, None)
 
 

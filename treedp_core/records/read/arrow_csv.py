@@ -55,7 +55,7 @@ def batches(
 
 
 def _open(
-    file: pa.BufferedInputStream,
+    file: pa.PythonFile,
     source: FileSource,
     preview: Preview,
     labels: Sequence[str],

@@ -156,7 +156,7 @@ class _Table:
 
 
 @contextmanager
-def _stream(source: FileSource) -> Iterator[pa.BufferedInputStream]:
+def _stream(source: FileSource) -> Iterator[pa.PythonFile]:
     """Open the messages of a file, and turn errors of the reader, which may quote cells, into refusals."""
     stream, refusal = source.open(), None
     try:

@@ -1,9 +1,9 @@
 """Files of Python as Arrow reads them: it must not close them, and is never the last to let go of them.
 
-Arrow reads ahead in a thread of its own. Where that thread drops something of Python's, it needs the interpreter, and a
-program that ends at that moment is aborted ("terminate called without an active exception"). So Arrow gets copies of
-bytes, which are its own, and the latest of its views of files, which are empty by then, and of functions that it calls
-are held here until others come or the program ends.
+Arrow reads ahead in a thread of its own. Where that thread drops the last reference to something of Python's, it needs
+the interpreter, and a program that ends at that moment is aborted ("terminate called without an active exception"). So
+the latest of Arrow's views of files, which are empty by then, and of functions that it calls are held here until others
+come or the program ends.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from typing import BinaryIO, Final
 import pyarrow as pa
 
 _LATEST: Final[deque[object]] = deque(maxlen=32)
-_BUFFERED: Final = 1
-"""Bytes that a view may keep, so that it keeps none: what is longer goes to Arrow's own memory at once."""
 
 
 def hold_view(view: object) -> None:
@@ -46,10 +44,10 @@ class _Lent(io.RawIOBase):
 
 
 @contextmanager
-def lent(stream: BinaryIO | io.RawIOBase) -> Iterator[pa.BufferedInputStream]:
+def lent(stream: BinaryIO | io.RawIOBase) -> Iterator[pa.PythonFile]:
     """Lend a stream to Arrow, which reads it to its end or until it is taken back."""
     mine = _Lent(stream)
-    file = pa.BufferedInputStream(pa.PythonFile(mine, mode="r"), _BUFFERED)
+    file = pa.PythonFile(mine, mode="r")
     hold_view(file)
     try:
         yield file

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from oracles_pages import dataset
-from pages.views.cdf.words import band_answer
 from treedp_core.checks import InputError
 from treedp_core.records import count_bins
 from treedp_core.studies.branching import best_shape
@@ -23,6 +22,7 @@ from treedp_core.studies.cdf.gains import experiment_table
 from treedp_core.studies.cdf.pipelines import above_bound, distance_table, has_bound
 from treedp_core.studies.cdf.widths import EQUAL, YOURS, half_widths
 from treedp_core.tree import Tree
+from treedp_core.views.cdf.words import band_answer
 from treedp_core.watch import Cancelled, Watch
 from treedp_core.words import margin
 

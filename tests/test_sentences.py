@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.views.cdf.words import band_answer
 from pages.views.lab.settings import PRESETS
 from treedp_core.errors.compare import Compared
 from treedp_core.experiment import Experiment, prepare
@@ -20,6 +19,7 @@ from treedp_core.studies.budget import Question
 from treedp_core.studies.cdf.widths import Width
 from treedp_core.tree import Tree
 from treedp_core.views.budget.words import caption as budget_caption
+from treedp_core.views.cdf.words import band_answer
 from treedp_core.views.consistency.words import answer as consistency_answer
 from treedp_core.views.lab.words import sought
 from treedp_core.views.multiplicative.worst_case import least_counts_answer

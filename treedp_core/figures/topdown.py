@@ -141,7 +141,7 @@ def bias_by_count(found: Mapping[str, BiasBySize]) -> Draft:
     >>> sizes, none = np.array([0, 1]), np.zeros(2)
     >>> fig = bias_by_count({"IntOpt": BiasBySize(sizes, sizes, np.array([8.0, 2.0]), np.array([0.5, -0.5]), none)})
     >>> fig.data[0]["y"].tolist(), fig.layout["xaxis"]["ticktext"]
-    ([0.5, -0.5], ('0', '1'))
+    ([0.5, -0.5], ['0', '1'])
     """
     sizes = next(iter(found.values())).names
     x = np.arange(len(sizes), dtype=np.float64)

@@ -123,7 +123,7 @@ for (const kind of ['pointerdown', 'pointerup', 'click'])
   window.addEventListener(
     kind,
     event => {
-      if (!event.target.closest?.('label [data-testid=stTooltipIcon] button')) return;
+      if (!event.target.closest?.('label:has(input) [data-testid=stTooltipIcon] button')) return;
       event.stopImmediatePropagation();
       if (kind === 'click') event.preventDefault();
     },

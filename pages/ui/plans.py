@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 
@@ -70,12 +70,10 @@ def end() -> None:
     st.session_state.pop(_ASKED, None)
 
 
-def of_experiment(one: Experiment, page: str, *, reads_counts: bool = False) -> Ran[ReleasePlan]:
+def of_experiment(one: Experiment, page: str) -> Ran[ReleasePlan]:
     """Return the plan of an experiment on the data set in use, its split tuned on what that of a page was."""
-    more: dict[str, Any] = {**tuned.of_plan(tuned.in_force(page))}
-    if reads_counts:
-        more["reads_counts"] = True
-    return call(ReleasePlan.of, one, store.used(), whom=store.unit(), **more).named("plan")
+    of = tuned.of_plan(tuned.in_force(page))
+    return call(ReleasePlan.of, one, store.used(), whom=store.unit(), **of).named("plan")
 
 
 def of_ledger(ledger: Ledger, spent: Experiment) -> Ran[ReleasePlan]:

@@ -69,8 +69,7 @@ class Seen(Generic[AnyInputs]):
         """The call of the view that gives its table, which its code is written from; None without numbers."""
         if self.finding.is_empty:
             return None
-        slow = None if self.work is None else self.work.code(self.tables)
-        ran = self.entry.code(self.found_for, self.tables, slow).giving(self.finding)
+        ran = self.entry.code(self.found_for, self.tables, self.done).giving(self.finding)
         return ran.get("table", "" if self.finding.figure is None else "figure")
 
     @property
@@ -82,6 +81,11 @@ class Seen(Generic[AnyInputs]):
     def value(self) -> Any:
         """What came of its work, as it was given to the view."""
         return None if self.work is None or self.slow is None else self.slow.value
+
+    @property
+    def done(self) -> Ran[Any] | None:
+        """The call that did its work, with what came of it."""
+        return None if self.work is None else self.work.code(self.tables).giving(self.value)
 
     def of(self, function: Callable[..., T], **more: Any) -> T:
         """Return what a function of the core makes of the same inputs, tables and work."""

@@ -11,10 +11,14 @@ r"""Views: pure functions of inputs and tables that return what is found, whole.
 from treedp_core.views import (
     branching,
     budget,
+    cdf,
     consistency,
+    data,
     lab,
+    lesson,
     methods,
     multiplicative,
+    plan,
     protects,
     ranges,
     start,
@@ -22,7 +26,7 @@ from treedp_core.views import (
 )
 from treedp_core.views.entries import Entry
 from treedp_core.views.finding import Finding, Provenance, Tables
-from treedp_core.views.table import VIEWS, entry_of
+from treedp_core.views.table import VIEWS, entry_of, labels_of
 
 __all__ = [
     "VIEWS",
@@ -32,11 +36,16 @@ __all__ = [
     "Tables",
     "branching",
     "budget",
+    "cdf",
     "consistency",
+    "data",
     "entry_of",
     "lab",
+    "labels_of",
+    "lesson",
     "methods",
     "multiplicative",
+    "plan",
     "protects",
     "ranges",
     "start",

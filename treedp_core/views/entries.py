@@ -11,6 +11,8 @@ from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.notebook.code import Ran, call
 from treedp_core.notebook.paired import AnySide
 from treedp_core.records import Dataset
+from treedp_core.studies.cdf.matrices.plan import SEARCHES, seek
+from treedp_core.studies.cdf.matrices.wanted import Wanted
 from treedp_core.views.finding import Finding, Memo, Tables, forgetful, no_table
 from treedp_core.views.inputs import Inputs
 from treedp_core.watch import Watch
@@ -20,6 +22,9 @@ ON_ITS_WAY: Final = "BUSY"
 """The code with which a view refuses until what takes long of it is there: its last finding stands meanwhile."""
 FromFile = Callable[[str], Dataset | None]
 """Where a session keeps a file -> what was counted from it, if there is one."""
+
+MATRICES: Final = 3
+"""How many a session keeps: of 1 024 bins each takes 4 MB, and 8 MB more once it is used."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,17 @@ class Work:
         """Return the call that does it."""
         watch = call(Watch).named("watch")
         return call(self.function, self.question, *map(tables.get, self.parts), watch).named(self.name)
+
+
+def search_of_matrix(strategy: str, wanted: Wanted, by_pairs: bool, *, is_own: bool = False) -> Work:
+    """Return the search for a matrix, kept once for all views and sessions that ask the same: see `matrices.plan.seek`.
+
+    One of a user's own ranges (`is_own`) reaches no other session.
+    """
+    return Work(
+        seek, (strategy, wanted, by_pairs), (), lambda: SEARCHES[strategy].steps, name="matrix", is_exact=True,
+        slot="matrix", room=MATRICES, is_shared=not is_own,
+    )  # fmt: skip
 
 
 def of_no_table() -> Ran[Tables]:

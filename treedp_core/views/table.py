@@ -45,6 +45,11 @@ VIEWS: Final = Table[Entry](
 """Every view of every page, and the sections under *More*."""
 
 
+def labels_of(page: str) -> dict[str, str]:
+    """Return what the switch of a page calls its views, in their order."""
+    return {one.view: one.label for one in VIEWS.values() if one.page == page and one.view and not one.section}
+
+
 def entry_of(page: str, view: str, part: str) -> Entry | None:
     """Return the view that a cell was made by; None where there is none of its names."""
     here = (one for one in VIEWS.values() if (one.page, one.part) == (page, part))

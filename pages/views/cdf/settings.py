@@ -9,14 +9,12 @@ from pages.ui.presets import Preset
 from pages.ui.setting import Setting, choice, control
 from treedp_core.checks import MAX_TRIALS
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
-from treedp_core.views import VIEWS as ENTRIES
+from treedp_core.views import labels_of
 from treedp_core.views.cdf import CdfInputs, ExperimentInputs, PipelineInputs
 from treedp_core.views.inputs import parameter
 from treedp_core.words import whole as in_full
 
-VIEWS: Final = {
-    one.view: one.label for one in ENTRIES.values() if one.page == "cdf" and not one.section
-}  # fmt: skip
+VIEWS: Final = labels_of("cdf")
 END_HELP: Final = "In the unit of the column, rounded to the nearest edge of a bin."
 
 

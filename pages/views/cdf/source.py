@@ -21,6 +21,7 @@ from treedp_core.checks import InputError
 from treedp_core.notebook.code import Ran
 from treedp_core.records import Dataset
 from treedp_core.studies.cdf.bins import Bins, bins_of
+from treedp_core.views.cdf import release
 from treedp_core.views.cdf.inputs import SAMPLE, SOURCES
 
 FORM: Final = "Column and bounds"
@@ -48,11 +49,16 @@ def choose(beside: Callable[[], object]) -> tuple[Ran[Dataset], Callable[[], obj
         return _meanwhile(_say_what_is_missing)
     data = _data(s.SOURCE.value)
     try:
-        bins = bins_of(data.value)
+        bins = bins_in(data)
     except InputError as error:
         return _meanwhile(partial(refusal, error))
     st.session_state[_LAST] = s.SOURCE.value
     return data, partial(_say, bins)
+
+
+def bins_in(data: Ran[Dataset]) -> Bins:
+    """Return the bins of data, as the view keeps them."""
+    return release.bins_in(data.value, store.remember)
 
 
 def _popover() -> None:

@@ -21,7 +21,7 @@ from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, ONE_REPLACED, PLAIN
 from pages.ui.view import Seen, inputs_now, section, see
 from pages.views.cdf import queries
 from pages.views.cdf import settings as s
-from pages.views.cdf.source import choose
+from pages.views.cdf.source import bins_in, choose
 from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.notebook.code import Ran, call
@@ -29,7 +29,7 @@ from treedp_core.plans import ReleasePlan
 from treedp_core.plans.made import NO_PARTITION
 from treedp_core.records import Dataset
 from treedp_core.studies.cdf import SECTION_VI
-from treedp_core.studies.cdf.bins import Bins, bins_of
+from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
 from treedp_core.studies.cdf.matrices.plan import SEARCHES
 from treedp_core.studies.cdf.matrices.wanted import OWN, Ranges
@@ -65,11 +65,11 @@ Released = TypeVar("Released", bound=ReleaseInputs)
 def release() -> Told:
     """Show how far the band of a release reaches, beside those of other trees, and a range of it."""
     data, say_of_bins = choose(_controls)
-    bins = bins_of(data.value)
-    _set_range(bins, *_bins_wanted(bins, listed.tables(data, inputs_now(CdfInputs)).value))
+    bins, tables = bins_in(data), listed.tables(data, inputs_now(CdfInputs))
+    _set_range(bins, *_bins_wanted(bins, tables.value))
     inputs = inputs_now(CdfInputs)
     inputs = _beside(inputs, data.value, [inputs.mechanism])
-    seen = see(VIEWS["cdf.release"], inputs, listed.tables(data, inputs))
+    seen = see(VIEWS["cdf.release"], inputs, tables)
     frame.found(seen, brush=partial(_brush, bins))
     say_of_bins()
     note_of_delta([inputs.mechanism], "cdf_set_delta", bins.total)
@@ -157,13 +157,10 @@ def _partition(seen: Seen[CdfInputs]) -> None:
 
 def _plan(seen: Seen[CdfInputs], data: Ran[Dataset]) -> Ran[ReleasePlan]:
     """The plan of what is released here, of which the data set that the bins come from knows more."""
-    slow = {} if seen.work is None or seen.slow is None else {
-        "slow": seen.work.code(seen.tables).giving(seen.slow.value)
-    }  # fmt: skip
-    of = tuned.of_plan(seen.found_for.origin)
-    return call(
-        cdf.release_plan, seen.found_for, seen.tables, whom=unit_of(data.value), **of, **slow
-    ).named("plan")  # fmt: skip
+    more: dict[str, Any] = {**tuned.of_plan(seen.found_for.origin)}
+    if seen.done is not None:
+        more["slow"] = seen.done
+    return call(cdf.release_plan, seen.found_for, seen.tables, whom=unit_of(data.value), **more).named("plan")
 
 
 def _set_range(bins: Bins, start: int, stop: int) -> None:
@@ -242,7 +239,7 @@ def optimal() -> Told:
     asked = seen.inputs.bins
     asked = whole(int(asked)) if asked.isdecimal() else asked
     seen.say_state(f"Seeking the bound for K = {asked} (K = {BOUND_BINS} is shown)", "rounds")
-    _use(bins_of(data.value).n_within)
+    _use(bins_in(data).n_within)
     return seen.told()
 
 

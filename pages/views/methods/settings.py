@@ -8,10 +8,11 @@ from pages.ui.setting import Setting, choice, control
 from treedp_core.studies.methods.entries import KINDS, METHODS
 from treedp_core.studies.methods.papers import CLAIMS, PAPERS
 from treedp_core.studies.methods.terms import TERMS
+from treedp_core.views import labels_of
 from treedp_core.views.inputs import parameter
 from treedp_core.views.methods import ClaimInputs, GlossaryInputs, MethodInputs
 
-VIEWS: Final = {"methods": "Methods", "glossary": "Glossary", "papers": "Papers, checked"}
+VIEWS: Final = labels_of("methods")
 
 VIEW: Final = choice(
     "met_view", "methods", VIEWS, label="View",

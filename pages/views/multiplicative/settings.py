@@ -12,16 +12,13 @@ from pages.ui.settings import ALPHA, DELTA, EPSILON, LEVEL
 from pages.ui.shared import fits
 from pages.ui.text import small_print
 from treedp_core.studies.methods.terms import text
+from treedp_core.views import labels_of
 from treedp_core.views.inputs import parameter
 from treedp_core.views.multiplicative.inputs import MAX_ROUNDS, MAX_STEPS, RunInputs, WorstCaseInputs
 from treedp_core.words import short
 from treedp_core.words import whole as in_full
 
-VIEWS: Final = {
-    "run": "Step by step",
-    "growth": "Growth",
-    "meaning": "When to use",
-}
+VIEWS: Final = labels_of("multiplicative")
 
 VIEW: Final = choice(
     "mul_view", "run", VIEWS, label="View",

@@ -7,11 +7,12 @@ from typing import Any, Final
 from pages.ui.controls import ACCOUNTING_HELP, POST_HELP, SHARES_HELP
 from pages.ui.setting import Setting, choice, control
 from treedp_core.errors import METRICS
+from treedp_core.views import labels_of
 from treedp_core.views.inputs import parameter
 from treedp_core.views.plan import PlanInputs
 from treedp_core.views.plan.view import NONE
 
-VIEWS: Final = {"plan": "Plan", "handover": "Hand over"}
+VIEWS: Final = labels_of("plan")
 
 VIEW: Final = choice(
     "plan_view", "plan", VIEWS, label="View",

@@ -11,11 +11,12 @@ from pages.ui.setting import Setting, choice, control
 from pages.ui.settings import CONTRIBUTIONS, RELATION
 from pages.ui.unused import PLAIN, Reasons
 from treedp_core.studies.methods.terms import text
+from treedp_core.views import labels_of
 from treedp_core.views.inputs import parameter
 from treedp_core.views.topdown import TopDownInputs
 from treedp_core.words import percent_set, whole
 
-VIEWS: Final = {"release": "Rows", "counts": "Counts", "rules": "Rules"}
+VIEWS: Final = labels_of("topdown")
 SECTIONS: Final = {
     "release": "This release",
     "records": "Synthetic records",

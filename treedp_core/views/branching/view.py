@@ -18,13 +18,13 @@ from treedp_core.studies.branching.question import Question
 from treedp_core.studies.branching.tables import height_table, ranking_table, statement_table
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
-from treedp_core.studies.cdf.matrices.plan import SEARCHES, Sought, seek
+from treedp_core.studies.cdf.matrices.plan import Sought
 from treedp_core.studies.cdf.release import STRATEGIES
 from treedp_core.tree.text import product_text
 from treedp_core.tree.workloads import Workload
 from treedp_core.views.branching import words
 from treedp_core.views.branching.inputs import BranchingInputs, Shapes, finding, trees
-from treedp_core.views.entries import Entry, Work
+from treedp_core.views.entries import Entry, Work, search_of_matrix
 from treedp_core.views.finding import Finding, Memo, Provenance, Tables, forgetful
 from treedp_core.words import percent, plural, short, whole
 
@@ -197,11 +197,7 @@ def _matrix(inputs: BranchingInputs, tables: Tables) -> Work | None:
     asked = inputs.question()
     if not _has_matrices(asked) or asked.n_bins <= AT_ONCE:
         return None
-    name = search_of(asked)
-    return Work(
-        seek, (name, wanted(asked), asked.criterion.unit.by_pairs), (), lambda: SEARCHES[name].steps, name="matrix",
-        is_exact=True, slot="matrix", room=3, is_shared=True,
-    )  # fmt: skip
+    return search_of_matrix(search_of(asked), wanted(asked), asked.criterion.unit.by_pairs)
 
 
 _entry = partial(Entry, page="branching", inputs=BranchingInputs, apart=BranchingInputs.apart)

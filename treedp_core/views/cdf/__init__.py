@@ -1,6 +1,6 @@
 """Cumulative counts, ranges and quantiles of a numeric column."""
 
-from treedp_core.views.cdf import pipelines, release
+from treedp_core.views.cdf import pipelines, sections
 from treedp_core.views.cdf.inputs import CdfInputs, ExperimentInputs, PipelineInputs
 from treedp_core.views.cdf.pipelines import (
     baselines,
@@ -11,20 +11,19 @@ from treedp_core.views.cdf.pipelines import (
     headline,
     published_experiment,
 )
-from treedp_core.views.cdf.release import (
+from treedp_core.views.cdf.release import error_band, release_plan
+from treedp_core.views.cdf.sections import (
     dawa,
     distance,
-    error_band,
     errors,
     one_range,
     own_ranges,
     quantiles,
-    release_plan,
     spent,
     when_partition_pays,
 )
 
-ENTRIES = (*release.ENTRIES, *pipelines.ENTRIES)
+ENTRIES = (*sections.ENTRIES, *pipelines.ENTRIES)
 
 __all__ = [
     "ENTRIES",

@@ -10,7 +10,6 @@ from typing import Any, Final
 from treedp_core.experiment import EPSILON_GRID
 from treedp_core.figures.cdf import gain_figure, pipeline_figure, ratio_bars
 from treedp_core.privacy import ProtectedUnit
-from treedp_core.records import Dataset
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf import PUBLISHED, SECTION_VI, ConsistencyGain, consistency_gains
 from treedp_core.studies.cdf import pipelines as study
@@ -23,9 +22,8 @@ from treedp_core.tree.workloads import Shape
 from treedp_core.views.cdf import words
 from treedp_core.views.cdf.inputs import NORMS, ExperimentInputs, PipelineInputs
 from treedp_core.views.cdf.words import PROTECTS
-from treedp_core.views.entries import Entry, Work
+from treedp_core.views.entries import Entry, Work, alone
 from treedp_core.views.finding import Finding, Memo, Provenance, Tables, forgetful
-from treedp_core.views.inputs import Inputs
 from treedp_core.watch import Watch
 from treedp_core.words import above_least, plural, setting_text, short, whole
 
@@ -242,18 +240,9 @@ def distance_from_optimal(
     )
 
 
-def _alone(inputs: Inputs, data: Dataset, sample: Dataset | None = None) -> Inputs:
-    """The inputs as they are: nothing is of a table."""
-    return inputs
-
-
-def _apart(inputs: PipelineInputs, data: Dataset, sample: Dataset | None = None) -> Inputs | None:
-    return inputs.apart(data)
-
-
-_pipelines = partial(Entry, page="cdf", inputs=PipelineInputs, apart=_apart)
+_pipelines = partial(Entry, page="cdf", inputs=PipelineInputs, apart=PipelineInputs.apart)
 _experiment = partial(
-    Entry, page="cdf", view="experiment", inputs=ExperimentInputs, apart=_alone, start="auto",
+    Entry, page="cdf", view="experiment", inputs=ExperimentInputs, apart=alone, start="auto",
     slow=lambda inputs, tables: Work(
         repeat, (inputs.trials, inputs.seed), (), lambda: inputs.trials * len(SECTION_VI), name="repeated"
     ),

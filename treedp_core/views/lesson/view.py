@@ -7,7 +7,6 @@ from functools import partial
 from typing import Final
 
 from treedp_core.figures.lesson import before_the_guess, of_guess, points_of_steps
-from treedp_core.records import Dataset
 from treedp_core.studies.lesson import (
     CARD,
     DRAWS,
@@ -22,7 +21,7 @@ from treedp_core.studies.lesson import (
     score,
     step_named,
 )
-from treedp_core.views.entries import Entry
+from treedp_core.views.entries import Entry, alone
 from treedp_core.views.finding import Finding, Memo, Tables, forgetful
 from treedp_core.views.inputs import Inputs, of
 from treedp_core.views.parameters import choice, many, whole
@@ -92,12 +91,7 @@ def card(inputs: LessonInputs, tables: Tables, *, memo: Memo = forgetful) -> Fin
     )  # fmt: skip
 
 
-def _alone(inputs: LessonInputs, data: Dataset) -> LessonInputs:
-    """The inputs as they are: nothing is of a table."""
-    return inputs
-
-
-_entry = partial(Entry, page="lesson", inputs=LessonInputs, apart=_alone)
+_entry = partial(Entry, page="lesson", inputs=LessonInputs, apart=alone)
 ENTRIES = (
     *(_entry(view=one.name, part=f"les_{one.name}_run", question=one.title, find=run)
       for one in STEPS),

@@ -8,9 +8,8 @@ from operator import attrgetter
 
 from treedp_core.notebook.paired import AnySide
 from treedp_core.notebook.sides import TopDownSide
-from treedp_core.records import Dataset
 from treedp_core.studies.topdown.wanted import RULES, rules_for
-from treedp_core.views.entries import Entry
+from treedp_core.views.entries import Entry, alone
 from treedp_core.views.finding import Tables
 from treedp_core.views.topdown import comparisons, promise, runs
 from treedp_core.views.topdown import releases as releases_of
@@ -25,20 +24,12 @@ def releases(inputs: TopDownInputs, tables: Tables, *, by_every_rule: bool = Fal
     return [TopDownSide(RULES[rule].label, subject, replace(wanted, rule=rule), inputs.seed) for rule in rules]
 
 
-def _of_no_table(inputs: TopDownInputs, data: Dataset) -> TopDownInputs:
-    return inputs
-
-
 _entry = partial(
     Entry, page="topdown", inputs=TopDownInputs, sample=attrgetter("sample"), apart=TopDownInputs.apart,
     releases=releases,
 )  # fmt: skip
 _rules = partial(_entry, view="rules", slow=runs.of_rules, releases=partial(releases, by_every_rule=True))
-
-
 _drawn = partial(_entry, slow=runs.of_release)
-
-
 ENTRIES = (
     _drawn(find=releases_of.rows, part="td_rows", view="release", label="Rows", question="Which rows survive?"),
     _drawn(find=releases_of.counts, part="td_pairs", view="counts", label="Counts",
@@ -57,5 +48,5 @@ ENTRIES = (
     _entry(part="td_epsilon", section="epsilon", find=promise.epsilon_against_rho),
     _entry(part="td_extra", section="noise", find=promise.noise_against_rho),
     _entry(part="td_relations", section="relations", find=promise.relations),
-    _entry(part="td_sensitivity", section="sensitivity", find=promise.sensitivity, sample=None, apart=_of_no_table),
+    _entry(part="td_sensitivity", section="sensitivity", find=promise.sensitivity, sample=None, apart=alone),
 )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import itertools
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -199,6 +200,24 @@ def test_numbers_outside_are_other_or_in_the_end_bins() -> None:
     clamped = count_bins(cells, "v", lower=0, upper=4, n_bins=2, outside="clamp")
     assert clamped.counts.tolist() == [5, 2, 2, 1] and clamped.report.other == 1
     assert code_of(lambda: count_bins(cells, "v", lower=0, upper=4, n_bins=2, outside="refuse")) == "OUTSIDE_DOMAIN"
+
+
+@pytest.mark.parametrize("count", [
+    lambda: count_bins(b"v\n1\n99\nten\n", "v", lower=0, upper=4, n_bins=2),
+    lambda: count_hierarchy(neighbours("M,ancient"), COLUMNS, domain=VALUES),
+    lambda: count_hierarchy(neighbours("M,"), COLUMNS, domain=VALUES, missing="other"),
+    lambda: places(1),
+])  # fmt: skip
+def test_one_record_is_no_records(count: Callable[..., Dataset]) -> None:
+    """What is said of one record, row or unit is said of one: in notices, and where it is refused."""
+    told = [sentence for _, sentence in count().report.notices]
+    with pytest.raises(InputError) as refused:
+        count_hierarchy(neighbours("M,ancient"), COLUMNS, domain=VALUES, outside="refuse")
+    for said in (*told, str(refused.value)):
+        assert not re.search(r"\b1 (records|rows|units|labels)\b|\b1 (record|row|unit) (have|are|lie|fit)\b", said), (
+            said
+        )
+    assert told
 
 
 # ---- the unit of the promise

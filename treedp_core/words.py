@@ -245,12 +245,12 @@ def percent(part: float) -> str:
 
 
 def unbroken(prose: str) -> str:
-    r"""Return prose of which no line ends between a number and its "±" or "%".
+    r"""Return prose of which no line ends between a number and its "±", "%" or the letter that it is the value of.
 
-    >>> unbroken("From 18 to 65: 7 293 ± 29 records (0.41 %)")
-    'From 18 to 65: 7 293 ±\xa029 records (0.41\xa0%)'
+    >>> unbroken("From 18 to 65: 7 293 ± 29 records (0.41 %)"), unbroken("at ε = 1, δ = 1e-6")
+    ('From 18 to 65: 7 293 ±\xa029 records (0.41\xa0%)', 'at ε\xa0=\xa01, δ\xa0=\xa01e-6')
     """
-    return re.sub(r"(?<=±) (?=[\d−])|(?<=\d) (?=%)", "\u00a0", prose)
+    return re.sub(r"(?<=±) (?=[\d−])|(?<=\d) (?=%)|(?<=\b\w) (?== [\d−])|(?<=\b\w =) (?=[\d−])", "\u00a0", prose)
 
 
 def percent_set(part: float) -> str:
@@ -290,7 +290,16 @@ def plural(n: int, one: str, many: str = "") -> str:
     >>> plural(1, "level"), plural(3, "leaf", "leaves")
     ('1 level', '3 leaves')
     """
-    return f"{whole(n)} {one if n == 1 else many or one + 's'}"
+    return with_noun(whole(n), one, many)
+
+
+def with_noun(shown: str, one: str, many: str = "") -> str:
+    """Return a number that is written already, with its noun.
+
+    >>> with_noun("1", "record"), with_noun("0.3", "record"), with_noun("1", "place is", "places are")
+    ('1 record', '0.3 records', '1 place is')
+    """
+    return f"{shown} {one if shown == '1' else many or one + 's'}"
 
 
 def promise_text(epsilon: float, delta: float) -> str:

@@ -29,7 +29,7 @@ from treedp_core.records.export.tables import IN_NAMES, apart, csv_bytes, csv_fi
 from treedp_core.studies.budget import NOT_PRIVATE
 from treedp_core.studies.methods.terms import explained, symbols_in
 from treedp_core.views.finding import Finding
-from treedp_core.words import short, unbroken
+from treedp_core.words import short
 
 NARROW: Final = "_is_narrow"
 """Where the session keeps whether the window is a phone's, as far as the browser has told."""
@@ -255,7 +255,7 @@ def is_dark() -> bool:
 def say(answer: str) -> None:
     """Show what a figure says to the question above it (Markdown)."""
     with st.container(key="answer"):
-        prose(unbroken(answer))
+        prose(answer)
 
 
 def table(

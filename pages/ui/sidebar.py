@@ -15,7 +15,7 @@ from pages.ui.settings import ALPHA, CONTRIBUTIONS, DELTA, EPSILON, EXPLAIN, LEV
 from pages.ui.text import lit, small_print
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.words import setting_text
+from treedp_core.words import plural, setting_text
 
 PRIVACY_NOTE: Final = (
     "Counts and columns of a file are kept in memory on the computer running this app, the file is not. "
@@ -70,7 +70,8 @@ def _bound_of_units(page: Page) -> None:
         data = kept.slots()[slot].data
         counted = data.report.recipe.bound
         so = f"so {counted} are protected, not the {wanted} set" if counted > wanted else f"{wanted} are protected"
-        st.info(f"Of each unit in {lit(data.name, 40)} at most {counted} records were counted, {so}.",
+        most = plural(counted, "record was", "records were")
+        st.info(f"Of each unit in {lit(data.name, 40)} at most {most} counted, {so}.",
                 icon=":material/group:")  # fmt: skip
     again = [slot for slot in slots if kept.slots()[slot].can_be_counted_again]
     if again:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.ui.glossary import explain_new, written
 from treedp_core.checks import InputError
-from treedp_core.words import literal
+from treedp_core.words import literal, unbroken
 from treedp_core.words import plain as plain
 
 Width = Literal["stretch", "content"]
@@ -21,12 +21,12 @@ _QUOTED: Final = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""
 def small_print(words: str, *, beside: str = "", help: str = "", width: Width = "stretch") -> None:
     """Show small print (Markdown); symbols in it or `beside` it are explained where the page has them first."""
     told = explain_new(words, f"{words} {beside}")
-    st.caption(words, width=width, help="\n\n".join(filter(None, (help, told))) or None)
+    st.caption(unbroken(words), width=width, help="\n\n".join(filter(None, (help, told))) or None)
 
 
 def prose(words: str, *, width: Width | Literal["auto"] = "auto") -> None:
     """Show a paragraph (Markdown); symbols in it are explained where the page has them first."""
-    st.markdown(words, width=width, help=explain_new(words, words) or None)
+    st.markdown(unbroken(words), width=width, help=explain_new(words, words) or None)
 
 
 def formula(latex: str, letters: Iterable[str] = ()) -> None:
@@ -39,7 +39,7 @@ def alert(tell: Callable[..., object], words: str, *, icon: str | None = None) -
 
     On the first screen that is left to the heading, and below it to where the page has them first.
     """
-    tell(words, icon=icon)
+    tell(unbroken(words), icon=icon)
     if told := explain_new(words, words):
         st.caption(told)
 

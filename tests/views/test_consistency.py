@@ -293,7 +293,7 @@ def test_the_bias_line_quotes_this_draw() -> None:
     tree = Tree.from_branching_factors((20,))
     zero, after = np.zeros(21, dtype=np.int64), np.array([0.0] + [1.5] * 20)
     clipped = Draw(Experiment(postprocess=("non_negative",)), tree, zero, after, after, np.array([0.0, 2.0]))
-    assert "the 20 counts of true size 0 come out 1.5 records too large" in words.bias_line(clipped)
+    assert "20 counts of true size 0 came out 1.5 records too large" in words.bias_line(clipped)
     assert "unbiased" in words.bias_line(replace(clipped, experiment=LEAST_SQUARES))
     few = Tree.from_branching_factors((2,))
     assert words.bias_line(replace(clipped, tree=few, counts=zero[:3], before=after[:3], after=after[:3])).endswith(

@@ -29,7 +29,7 @@ from treedp_core.figures.style import (
 from treedp_core.figures.text import coloured, plot_text
 from treedp_core.studies.budget import STRATEGIES, Answer, Ask, Result, Target
 from treedp_core.tree import FloatArray, IntArray
-from treedp_core.words import percent, privacy_text, short
+from treedp_core.words import percent, privacy_text, short, with_noun
 
 LEGEND_LINE: Final = 19
 """Height in px of a line of a legend; a narrow page has two entries a line."""
@@ -264,7 +264,7 @@ def met_of(targets: Sequence[Target], found: Answer) -> list[Met]:
 
 def _sized(one: Target, error: float) -> str:
     is_size = one.in_records or one.ask is Ask.RMSE
-    return f"{short(error)} records" if is_size else f"{short(100 * error)} %"
+    return with_noun(short(error), "record") if is_size else f"{short(100 * error)} %"
 
 
 def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequence[Met]) -> Draft:

@@ -16,6 +16,7 @@ from treedp_core.notebook.picture import drawable
 from treedp_core.notebook.program import Section, program_of
 from treedp_core.notebook.script import NO_CODE, OUT, SHOWN, shown_of
 from treedp_core.notebook.told import facts, head, plain, safe
+from treedp_core.words import plural
 
 ROWS: Final = 60
 """Rows of a table that an output shows."""
@@ -101,7 +102,7 @@ def _table(cell: Cell) -> list[Part]:
     if cell.columns is None:
         return []
     n_rows, table = in_html(cell.columns, ROWS)
-    plain_text = f"{n_rows} rows: {', '.join(cell.columns)}"
+    plain_text = f"{plural(n_rows, 'row')}: {', '.join(cell.columns)}"
     return [{"output_type": "display_data", "data": {"text/html": table, "text/plain": plain_text}, "metadata": {}}]
 
 

@@ -18,7 +18,7 @@ from treedp_core.notebook.program import Section, program_of
 from treedp_core.notebook.told import as_html, facts, plain, warning
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records.export.tables import IN_NAMES
-from treedp_core.words import unbroken
+from treedp_core.words import plural, unbroken
 
 WIDTH: Final = 690
 """Pixels of a figure: what A4 has between its margins."""
@@ -168,7 +168,7 @@ def _table(cell: Cell) -> str:
     if not cell.columns:
         return ""
     n_rows, table = in_html(cell.columns, ROWS)
-    return _details(f"Table, {n_rows} rows", table)
+    return _details(f"Table, {plural(n_rows, 'row')}", table)
 
 
 def _details(name: str, inside: str) -> str:

@@ -149,7 +149,6 @@ def open_plan(path: str | Path) -> ReleasePlan:
     except (OSError, ValueError, TypeError):
         raise InputError(
             "FILE_MISSING",
-            f"Expected the path of a plan's file, got {echo(path)}, which cannot be read; the JSON itself is read by "
-            "ReleasePlan.from_json.",
+            f"There is no plan {echo(path)} that can be read; give the path of one that Release plan saved as JSON.",
         ) from None
     return ReleasePlan.from_json(content)

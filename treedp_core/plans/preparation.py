@@ -14,7 +14,7 @@ from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records import Dataset, ReadOptions
 from treedp_core.records.read.text import OTHER
 from treedp_core.registry import load_plugin
-from treedp_core.words import plural, whole
+from treedp_core.words import plural
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -44,9 +44,9 @@ def told(data: Dataset) -> Iterator[str]:
     paths = zip(leaves.tolist(), data.labels.paths_of(leaves), strict=True)
     outside = sum(int(data.counts[leaf]) for leaf, path in paths if OTHER in path)
     yield f"{plural(report.rows, 'row')} read, {plural(report.counted, 'record')} counted."
-    yield f"{plural(outside, 'record')} stand under {OTHER}: no category or bin has a place for them."
+    yield f"{plural(outside, 'record stands', 'records stand')} under {OTHER}: no category or bin has a place for them."
     if report.units:
-        yield f"{plural(report.clipped, 'row')} of {whole(report.units)} units were beyond their bound, and left out."
+        yield f"{plural(report.clipped, 'row')} of {plural(report.units, 'unit')} left out, beyond their bound."
     yield from (sentence for _, sentence in report.notices)
 
 

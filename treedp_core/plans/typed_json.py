@@ -52,7 +52,7 @@ def read(kind: type[T], data: bytes | str) -> T:
         raise InputError("CONFIG_NOT_JSON", f"Expected the text of a plan's JSON, got {type(data).__name__}.")
     found = parse(content, most=MAX_BYTES, what="The plan")
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise InputError("CONFIG_NOT_JSON", "Expected a release plan that TreeDP wrote; this is another JSON file.")
+        raise InputError("CONFIG_NOT_JSON", "This JSON is no release plan; give one that Release plan saved as JSON.")
     version = found.get("version")
     if isinstance(version, bool) or version != VERSION:
         raise InputError(

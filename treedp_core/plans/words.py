@@ -275,7 +275,7 @@ def _about_data(plan: Stated) -> list[str]:
         f"The file was read by {plan.read_by}, {CLAIM}: check its counts by another way." if plan.read_by else "",
         f"Nothing enforces that a unit has at most {most}: bound the records of each before counting."
         if plan.bounded is Bounded.CLAIMED and not plan.recipe.bound else "",
-        f"The count kept up to {whole(plan.recipe.bound)} rows of a unit, but the promise is to {most}: count again "
+        f"The count kept up to {plural(plan.recipe.bound, 'row')} of a unit, but the promise is to {most}: count again "
         f"with at most {most} a unit."
         if plan.bounded is Bounded.CLAIMED and plan.recipe.bound else "",
         "Rows that are left out are taken to be nobody’s: “replace one” protects a record among those that are counted."

@@ -27,7 +27,7 @@ from treedp_core.records.read.text import Notice
 from treedp_core.records.read.units import UnitQuota, UnitReader, account_of, bound_of, quota_of, unit_notices
 from treedp_core.records.recipe import Recipe, marks_in_order
 from treedp_core.tree import Tree
-from treedp_core.words import whole
+from treedp_core.words import plural, whole
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -250,8 +250,8 @@ class _BinTally:
             notices.append(
                 (
                     "NOT_A_NUMBER",
-                    f"{whole(self.missing)} records have no number in column {echo(column)} and are {other}; "
-                    f"the first is row {whole(first_row + self.first_missing)}.",
+                    f"{plural(self.missing, 'record has', 'records have')} no number in column {echo(column)}, "
+                    f"{other}; the first is row {whole(first_row + self.first_missing)}.",
                 )
             )
         if self.outside:
@@ -259,7 +259,7 @@ class _BinTally:
             notices.append(
                 (
                     "OUTSIDE_RANGE",
-                    f"{whole(self.outside)} records of column {echo(column)} lie outside the bounds: {fate}.",
+                    f"{plural(self.outside, 'record')} of column {echo(column)} outside the bounds: {fate}.",
                 )
             )
         others = self._sum - self._last  # finite where that is a question

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from treedp_core.checks import InputError
 from treedp_core.records.read import text
 from treedp_core.tree import Tree
-from treedp_core.words import whole
+from treedp_core.words import plural
 
 IntArray = NDArray[np.int64]
 Words = tuple[Sequence[str], ...]
@@ -81,6 +81,6 @@ def refuse_outside(n_records: int, tail: str = "") -> None:
     if n_records:
         raise InputError(
             "OUTSIDE_DOMAIN",
-            f"{whole(n_records)} records fit no category{tail}; list their categories, or count them under "
-            f"{text.OTHER}.",
+            f"{plural(n_records, 'record fits', 'records fit')} no category{tail}; list their categories, or "
+            f"count them under {text.OTHER}.",
         )

@@ -160,8 +160,8 @@ def strangers_notice(tally: Tally) -> list[text.Notice]:
         notices.append(
             (
                 "UNSEEN",
-                f"{whole(tally.unseen)} records have a category outside the public domain and are counted under "
-                f"{text.OTHER}{example_of(tally)}.",
+                f"{plural(tally.unseen, 'record has', 'records have')} a category outside the public domain, counted "
+                f"under {text.OTHER}{example_of(tally)}.",
             )
         )
     for column in tally.columns:
@@ -176,6 +176,6 @@ def strangers_notice(tally: Tally) -> list[text.Notice]:
             )
     if tally.missing:
         notices.append(
-            ("MISSING", f"{whole(tally.missing)} records with a missing value are counted under {text.OTHER}.")
+            ("MISSING", f"{plural(tally.missing, 'record')} with a missing value counted under {text.OTHER}.")
         )
     return notices

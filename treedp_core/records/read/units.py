@@ -20,7 +20,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.arrays import indices_of
 from treedp_core.records.read import text
-from treedp_core.words import whole
+from treedp_core.words import plural, whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -183,8 +183,8 @@ def unit_notices(quota: UnitQuota | None, largest: int) -> list[text.Notice]:
         return [
             (
                 "CLIPPED",
-                f"{whole(quota.clipped)} rows are left out: of each unit in column {echo(quota.name)} the first "
-                f"{whole(quota.contributions)} rows count, in the order of the file.",
+                f"{plural(quota.clipped, 'row')} left out: of each unit in column {echo(quota.name)} the first "
+                f"{plural(quota.contributions, 'row counts', 'rows count')}, in the order of the file.",
             )
         ]
     if quota is None and largest > 1:

@@ -23,7 +23,7 @@ from treedp_core.studies.budget.in_one_release import (
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.reliability import after_least_squares, checked_confidence, normal_within, reach_of
 from treedp_core.tree import FloatArray, IntArray
-from treedp_core.words import normal_quantile, whole
+from treedp_core.words import normal_quantile, plural, with_noun
 
 CLOSE: Final = 20
 SMALLEST_TARGET: Final = 1e-9
@@ -103,7 +103,7 @@ class Target:
     @property
     def within(self) -> str:
         """How close counts are to be, in words."""
-        return f"{self.value:g} records" if self.in_records else f"{100 * self.value:g} %"
+        return with_noun(f"{self.value:g}", "record") if self.in_records else f"{100 * self.value:g} %"
 
     @property
     def described(self) -> str:
@@ -158,7 +158,7 @@ class Bound:
             if self._is_lost(int(nothing.sum())):
                 raise InputError(
                     "TARGET_INFEASIBLE",
-                    f"Level {level} has {whole(int(nothing.sum()))} counts of 0, which no budget brings within "
+                    f"Level {level} has {plural(int(nothing.sum()), 'count')} of 0, which no budget brings within "
                     f"{100 * self.target.value:g} %; judge small counts as if they were larger, or relax that level.",
                 )
 

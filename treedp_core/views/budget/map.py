@@ -61,7 +61,7 @@ def useful_tree(inputs: BudgetInputs, tables: Tables, *, slow: Search | None = N
     return Finding(
         figure=useful_shares(names, found.useful_share(confidence), tree.level_sizes),
         columns=partial(useful_table, names, found, confidence, one.label or NOT_PRIVATE),
-        alt=f"{n_useful} of {tree.n_nodes} counts are useful.",
+        alt=f"Useful: {n_useful} of {plural(tree.n_nodes, 'count')}.",
         caption=f"{NOT_PRIVATE}: counts within {short(inputs.within)} % with probability at least "
         f"{short(confidence)}: {whole(n_useful)} of {plural(tree.n_nodes, 'count')}.",
         label=one.label,

@@ -37,6 +37,7 @@ from treedp_core.words import (
     setting_text,
     short,
     upper_first,
+    with_noun,
 )  # fmt: skip
 
 CONFIRMED: Final = ("formula", "simulation", NOT_PRIVATE)
@@ -240,7 +241,7 @@ def target(one: Target, level: str) -> str:
     if one.ask is Ask.RMSE:
         return f"{level}{f' ≥ {short(one.among)}' if one.among else ''}: RMSE ≤ {short(one.value)}"
     large = f" ≥ {short(one.among)}" if one.among else ""
-    within = f"{short(one.value)} records" if one.in_records else f"{short(100 * one.value)} %"
+    within = with_noun(short(one.value), "record") if one.in_records else f"{short(100 * one.value)} %"
     if one.ask is Ask.RMSRE:
         return f"{level}{large}: RMSRE ≤ {within}"
     if one.ask is Ask.SHARE:

@@ -17,7 +17,7 @@ from treedp_core.studies.cdf.plan import AnyPlan
 from treedp_core.studies.cdf.quantile import interval, told
 from treedp_core.studies.cdf.release import PARTITION, STRATEGIES, TREE
 from treedp_core.studies.cdf.widths import EQUAL, Width
-from treedp_core.words import exact, literal, lower_first, margin, plural, setting_text, short, whole
+from treedp_core.words import exact, literal, lower_first, margin, plural, setting_text, short, whole, with_noun
 
 PROTECTS: Final = NeighbouringRelation.REPLACE_ONE
 """Whom the paper and the bound protect."""
@@ -129,11 +129,12 @@ def band_answer(widths: Sequence[Width], total: int) -> str:
     mine, *others = widths
     share = f" ({margin(100 * mine.largest / total)} %)" if total else ""
     every = f"all {whole(mine.half.size)} cumulative counts"
-    lead, after = f"{every[0].upper()}{every[1:]} are within ± {margin(mine.largest)} records{share} at once", ""
+    within = with_noun(margin(mine.largest), "record")
+    lead, after = f"{every[0].upper()}{every[1:]} are within ± {within}{share} at once", ""
     if mine.own is not None:
         n_ranges = len(mine.own.ranges)
         named = f"Your {whole(n_ranges)} ranges are all" if n_ranges > 1 else "Your range is"
-        lead = f"{named} within ± {margin(mine.asked)} records"
+        lead = f"{named} within ± {with_noun(margin(mine.asked), 'record')}"
         after = f" It is not made for {every}: ± {margin(mine.largest)}."
     lead += ", nineteen times in twenty"
     if not others:
@@ -147,8 +148,9 @@ def partition_answer(plan: DividedPlan, widest: float, off: float, alone: float)
     """Return how far a release behind a partition is off where that is known, and what it does for single bins."""
     return (
         f"{plural(plan.n_buckets, 'bucket')} for {plural(plan.settings.n_within, 'bin')}: where one ends, "
-        f"cumulative counts are within ± {margin(widest)} records, nineteen times in twenty; within one only its ends "
-        f"are known. Single bins are off by {short(off)} records in this draw, alone by {short(alone)}."
+        f"cumulative counts are within ± {with_noun(margin(widest), 'record')}, nineteen times in twenty; within one "
+        f"only its ends are known. Single bins are off by {with_noun(short(off), 'record')} in this draw, alone by "
+        f"{short(alone)}."
     )
 
 
@@ -164,7 +166,7 @@ def range_answer(about: str, count: float, reach: float) -> str:
     >>> range_answer("18 to 65", 7312.4, 22.9)
     'From 18 to 65: 7\u202f312 ± 23 records.'
     """
-    return f"From {about}: {whole(round(count))} ± {margin(reach)} records."
+    return f"From {about}: {whole(round(count))} ± {with_noun(margin(reach), 'record')}."
 
 
 def error_answer(pipelines: Sequence[str], errors: Sequence[float], epsilon: float) -> str:
@@ -178,7 +180,7 @@ def error_answer(pipelines: Sequence[str], errors: Sequence[float], epsilon: flo
     named = list(map(lower_first, pipelines))
     times = [f"{name}: {short(error / errors[0])} times" for name, error in zip(named, errors, strict=True)]
     return (
-        f"At ε = {setting_text(epsilon)} a cumulative count is off by {short(errors[0])} records with "
+        f"At ε = {setting_text(epsilon)} a cumulative count is off by {with_noun(short(errors[0]), 'record')} with "
         f"{named[0]}; {times[len(times) // 2]} as much; {times[-1]}."
     )
 

@@ -13,7 +13,7 @@ from treedp_core.postprocess.chains import CHAINS
 from treedp_core.records import Labels
 from treedp_core.studies.sweep.before_after import Draw, Expected
 from treedp_core.tree import AnyArray, Tree
-from treedp_core.words import halves, literal, lower_first, percent, plural, short, signed, whole
+from treedp_core.words import halves, literal, lower_first, percent, plural, short, signed, whole, with_noun
 
 MAX_TERMS: Final = 8
 MAX_WEIGHED: Final = 60
@@ -41,7 +41,7 @@ def answer(the: Draw, found: Sequence[Expected]) -> str:
     if the.tree.height == 0:
         return "One count stands alone: there is no sum that could fail."
     steps = the.experiment.postprocess
-    start = f"In this draw sums are off by {short(off, 2)} records on average"
+    start = f"In this draw sums are off by {with_noun(short(off, 2), 'record')} on average"
     if not the.has_sums:
         start = "No count is measured together with its children, so no sum can fail"
     if the.untold[0]:
@@ -135,7 +135,7 @@ def bias_line(the: Draw) -> str:
         return why
     size, nodes, error = worst
     return (
-        f"{why} In this draw, the {whole(nodes)} counts of true size {size} come out {short(abs(error))} "
+        f"{why} In this draw, {plural(nodes, 'count')} of true size {size} came out {short(abs(error))} "
         f"records too {'large' if error > 0 else 'small'} on average."
     )
 

@@ -17,7 +17,7 @@ from treedp_core.views.entries import Entry
 from treedp_core.views.finding import Finding, Memo, Provenance, Tables, about_data, forgetful
 from treedp_core.views.inputs import ReleaseInputs, of
 from treedp_core.views.parameters import whole
-from treedp_core.words import margin, percent, plural, setting_text
+from treedp_core.words import margin, percent, plural, setting_text, with_noun
 
 MAX_BLOCKS: Final = 400
 
@@ -46,7 +46,7 @@ def tree(inputs: DataInputs, tables: Tables, *, memo: Memo = forgetful) -> Findi
         ),
         columns=partial(children_table, data, root),
         answer=f"{plural(data.total, 'record')} on {plural(data.tree.n_leaves, 'leaf', 'leaves')}; at ε = "
-        f"{setting_text(inputs.epsilon)} the 95 % margin of a leaf is {margin(found.margin)} records, and "
+        f"{setting_text(inputs.epsilon)} the 95 % margin of a leaf is {with_noun(margin(found.margin), 'record')}, and "
         f"{_hidden(found)}.",
         alt=f"Tree of {data.tree.n_nodes} nodes below node {root} as blocks whose widths are exact counts",
         caption=f"NOT PRIVATE: exact counts. Width and colour: records. At most {MAX_BLOCKS} blocks are shown; the "

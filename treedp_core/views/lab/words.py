@@ -14,7 +14,7 @@ from treedp_core.studies.sweep.lines import Line, Simulation
 from treedp_core.studies.sweep.series import DRAW, LEVEL
 from treedp_core.tree import Tree
 from treedp_core.views.lab.inputs import LabInputs
-from treedp_core.words import fixed, percent, plural, setting_text, short, upper_first, whole
+from treedp_core.words import fixed, percent, plural, setting_text, short, upper_first, whole, with_noun
 
 
 def settings_used(base: Experiment) -> str:
@@ -154,7 +154,7 @@ def draw_line(mean: float, largest: float, label: str, n_nodes: int) -> str:
     """
     counts = plural(n_nodes, "count")
     verb = "is" if n_nodes == 1 else "are"
-    off = f"off by {short(mean)} records on average, at most by {short(largest)}"
+    off = f"off by {with_noun(short(mean), 'record')} on average, at most by {short(largest)}"
     return f"In this draw with {label} the {counts} {verb} {off}."
 
 

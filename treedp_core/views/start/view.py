@@ -24,7 +24,7 @@ from treedp_core.views.entries import Entry
 from treedp_core.views.finding import Finding, Memo, Provenance, Tables, about_data, forgetful, no_table
 from treedp_core.views.inputs import ReleaseInputs, of
 from treedp_core.views.parameters import choice
-from treedp_core.words import halves, margin, plural, privacy_text, setting_text
+from treedp_core.words import halves, margin, plural, privacy_text, setting_text, with_noun
 
 SHOWN: Final = {"noisy": "With noise", "consistent": "Made consistent"}
 EVEN: Final = 0.5
@@ -85,8 +85,8 @@ def error_of_laws(inputs: ReleaseInputs, tables: Tables, *, memo: Memo = forgetf
         figure=line_figure(question, lines, names, inputs.epsilon),
         columns=partial(line_table, question.view, lines, names),
         alt="Root mean square error against epsilon for four noise laws: it falls as one over epsilon; at epsilon "
-        f"{setting_text(inputs.epsilon)} a count is within {margin(study.example_margin(data.tree, settings))} records "
-        "19 times in 20.",
+        f"{setting_text(inputs.epsilon)} a count is within "
+        f"{with_noun(margin(study.example_margin(data.tree, settings)), 'record')} 19 times in 20.",
         caption="Lines are formulas (no simulation): root mean square error over all "
         f"{plural(data.tree.n_nodes, 'node')}, budget shared equally by the levels, no post-processing; δ = "
         f"{setting_text(delta)} for the Gaussian laws. Laplace on a tree: Rameshwar et al., Section IV; discrete "

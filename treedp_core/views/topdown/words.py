@@ -24,6 +24,7 @@ from treedp_core.words import (
     short,
     signed,
     whole,
+    with_noun,
 )
 
 NAMED: Final = ("intopt", "water_filling", "pruned")
@@ -65,8 +66,9 @@ def counts(mine: Drawn, level: int, bound: float, confidence: float) -> str:
         else ""
     )
     return (
-        f"On level {name} half of the nodes with records are off by at most {margin(usual_error(here))} records, and "
-        f"in this release none by more than {margin(here.max_error)}{theory}."
+        f"On level {name} half of the nodes with records are off by at most "
+        f"{with_noun(margin(usual_error(here)), 'record')}, and in this release none by more than "
+        f"{margin(here.max_error)}{theory}."
     )
 
 
@@ -89,8 +91,8 @@ def rules(found: Sequence[RuleResult]) -> str:
     first, other, pruned = map(place.__getitem__, NAMED)
     lost, filled = ([whole(round(one[name])) for one in (first, other, pruned)] for name in ("lost", "spurious"))
     return (
-        f"IntOpt loses {lost[0]} places with records and fills {filled[0]} empty ones, water filling {lost[1]} and "
-        f"{filled[1]}, pruning {lost[2]} and {filled[2]}; their RMSE is {short(first['rmse'])}, "
+        f"IntOpt loses {with_noun(lost[0], 'place')} with records and fills {filled[0]} that had none, water filling "
+        f"{lost[1]} and {filled[1]}, pruning {lost[2]} and {filled[2]}; their RMSE is {short(first['rmse'])}, "
         f"{short(other['rmse'])} and {short(pruned['rmse'])} records."
     )
 

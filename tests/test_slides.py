@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
 import pytest
 import segno
+from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import dataset, open_page, pick, press, shared_link, widget
-from pages.ui import address, qr, shell
+from pages.ui import address, qr, shell, slides
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
@@ -130,3 +133,21 @@ def test_every_key_is_heeded_once_whatever_messages_are_lost(monkeypatch: pytest
     assert shell._not_heeded("a", 0, ["next", "next", "back"]) == []
     assert shell._not_heeded("a", 2, ["back", "next"]) == ["next"], "the first ones are let go"
     assert shell._not_heeded("b", 0, ["back"]) == ["back"]
+
+
+def test_a_slide_is_asked_for_until_its_page_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is on its way to the page of a slide is ended where the next key comes first."""
+    one, other = SimpleNamespace(name="one", path="one.py"), SimpleNamespace(name="other", path="other.py")
+    went: list[str] = []
+
+    def leave(path: str) -> None:
+        went.append(path)
+        raise StopException
+
+    monkeypatch.setattr(slides.st, "session_state", {})
+    monkeypatch.setattr(slides.st, "switch_page", leave)
+    slides.open_page("other")
+    for page in (one, one, other, one):
+        with suppress(StopException):
+            slides.turn(page, [one, other])  # type: ignore[arg-type,list-item]
+    assert went == ["other.py"] * 2

@@ -41,11 +41,14 @@ def step(by: int) -> None:
 
 
 def turn(page: Page, pages: Sequence[Page]) -> None:
-    """Go to the page of the slide that has just been asked for, if it is another one."""
-    name = st.session_state.pop(_NEXT, page.name)
-    asked = next((one for one in pages if one.name == name), page)
+    """Go to the page of the slide that has just been asked for, if it is another one.
+
+    It is asked for until a run is there: one on its way is ended by the next key.
+    """
+    asked = next((one for one in pages if one.name == st.session_state.get(_NEXT)), page)
     if asked is not page:
         st.switch_page(asked.path)
+    st.session_state.pop(_NEXT, None)
 
 
 def are_shown() -> bool:

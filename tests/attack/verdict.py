@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,6 +61,19 @@ def memory_at_rest(pid: int) -> float:
 def forget_peak(pid: int) -> None:
     """Have the peak counted from now on: it is what the process takes up now."""
     Path(f"/proc/{pid}/clear_refs").write_text("5")
+
+
+def worked(pid: int) -> float:
+    """Seconds of a core that a process, its children and those of them that have ended took so far."""
+    return sum(_ticks(process) for process in _family(pid)) / os.sysconf("SC_CLK_TCK")
+
+
+def _ticks(pid: int) -> int:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:  # it ended meanwhile, and its parent has its ticks
+        return 0
+    return sum(int(ticks) for ticks in stat.rpartition(")")[2].split()[11:15])
 
 
 def _of_one(pid: int, file: str, *names: str) -> int:

@@ -24,11 +24,11 @@ import pyarrow.parquet as pq
 
 from treedp_core.experiment import Experiment
 from treedp_core.notebook import Cell, DataNote, Notebook
-from treedp_core.notebook.archive import save
 from treedp_core.notebook.code import File, call
-from treedp_core.notebook.container import FORMAT_VERSION
-from treedp_core.notebook.listed import Listed
-from treedp_core.notebook.noted import Noted
+from treedp_core.notebook.file.archive import save
+from treedp_core.notebook.file.container import FORMAT_VERSION
+from treedp_core.notebook.range_lists import Listed
+from treedp_core.notebook.saved_plans import Noted
 from treedp_core.notebook.study import Study, Table
 from treedp_core.plans import ReleasePlan
 from treedp_core.records import Dataset, DomainSource, ReadReport, count_hierarchy, domain_of_values

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from treedp_core.figures.draft import Draft
+from treedp_core.figures.base.draft import Draft
 
 
 def children_lists(parent: list[int]) -> list[list[int]]:

@@ -67,7 +67,7 @@ IN_THE_SHELL = {"caption", "latex"}
 """What a view shows by `pages.ui.text`, which explains symbols."""
 
 ANYTHING = {
-    ("treedp_core/notebook/drawing.py", "__getitem__"): "a part of what plotly takes",
+    ("treedp_core/notebook/file/drawing.py", "__getitem__"): "a part of what plotly takes",
     ("treedp_core/experiment.py", "_plain"): "the value of a field of any type",
     ("treedp_core/views/parameters.py", "accepts"): "what a browser sends",
     ("treedp_core/views/parameters.py", "write"): "the value of a parameter of any type",
@@ -86,7 +86,7 @@ SHAPE = re.compile(rf"\({_AXIS}(?:, {_AXIS})*,\)|\({_AXIS}(?:, {_AXIS})+\)|[Ss]h
 
 BYTES = "treedp_core.records.read."
 """Bytes become records on the way that every upload takes, not in a view."""
-COLOURS_IN = ("treedp_core/figures/style.py", "treedp_core/figures/colour.py")
+COLOURS_IN = ("treedp_core/figures/base/style.py", "treedp_core/figures/base/colour.py")
 MAX_BODY = 40
 MAX_UNNAMED = 6
 DIGITS = re.compile(r"[+]?(\.\d?)?[efg%]")
@@ -557,7 +557,7 @@ BAD = [
     (body, "treedp_core/errors/metrics.py", "def f():\n" + "    x = 1\n" * 41),
     (any_value, "treedp_core/errors/metrics.py", "def f(x: Any) -> int: ..."),
     (any_value, "treedp_core/errors/metrics.py", "def f(*, x: Any | None = None) -> int: ..."),
-    (any_value, "treedp_core/figures/curves.py", "def _line(x: int) -> Any: ..."),
+    (any_value, "treedp_core/figures/base/curves.py", "def _line(x: int) -> Any: ..."),
     (length, "app.py", "x = 1\n" * 61),
     (length, "pages/lab.py", "x = 1\n" * 61),
     (shapes, "treedp_core/tree/tree.py", 'def f(x: FloatArray) -> float:\n    """Sum."""'),
@@ -578,8 +578,8 @@ BAD = [
     (numbers, "treedp_core/views/lab/words.py", 'f"{x:.1f} records"'),
     (numbers, "treedp_core/views/lab/words.py", 'f"{x:+.2g} %"'),
     (numbers, "pages/ui/frame.py", 'f"{part:.0%}"'),
-    (numbers, "treedp_core/figures/curves.py", 'f"{x:g}"'),
-    (numbers, "treedp_core/figures/curves.py", 'f"{x:.{digits}e}"'),
+    (numbers, "treedp_core/figures/base/curves.py", 'f"{x:g}"'),
+    (numbers, "treedp_core/figures/base/curves.py", 'f"{x:.{digits}e}"'),
     (numbers, "pages/views/lab/view.py", 'st.column_config.NumberColumn(format="%.3g")'),
 ]
 GOOD = [
@@ -588,7 +588,7 @@ GOOD = [
     (floors, "treedp_core/postprocess/__init__.py", "from treedp_core.postprocess.least_squares import least_squares"),
     (floors, "treedp_core/__init__.py", "from treedp_core.experiment import run"),
     (places, "pages/lab.py", "import streamlit as st"),
-    (places, "treedp_core/figures/curves.py", "import plotly.graph_objects as go"),
+    (places, "treedp_core/figures/base/curves.py", "import plotly.graph_objects as go"),
     (pages_do_no_arithmetic, "pages/ui/state.py", "import numpy as np"),
     (page_floors, "pages/ui/state.py", "from pages.ui import frame\nfrom pages.ui.text import lit"),
     (page_floors, "pages/views/cdf/release.py", "from pages.views.cdf import source\nfrom pages.ui import frame"),
@@ -604,7 +604,7 @@ GOOD = [
     (shapes, "treedp_core/tree/tree.py", 'def f(x: FloatArray) -> FloatArray:\n    """Squares, shape of `x`."""'),
     (shapes, "treedp_core/tree/tree.py", 'def f(x: FloatArray) -> FloatArray:\n    """Gaps (n - 1,)."""'),
     (shapes, "treedp_core/tree/tree.py", "def _f(x: FloatArray): ..."),
-    (colours, "treedp_core/figures/style.py", 'BLUE = "#0072B2"'),
+    (colours, "treedp_core/figures/base/style.py", 'BLUE = "#0072B2"'),
     (body, "treedp_core/errors/metrics.py", 'def f():\n    """Words."""\n' + "    x = 1\n" * 40),
     (unnamed, "treedp_core/experiment.py", "def f(a, b, c, d, e, f, *, g): ..."),
     (any_value, "treedp_core/experiment.py", "def _plain(value: Any) -> Any: ..."),

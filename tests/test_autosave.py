@@ -16,7 +16,7 @@ from hostile_notebooks import sound
 from oracles_pages import codes, open_page, press, words
 from pages.ui import autosave, written
 from treedp_core.cli import PUBLIC_VARIABLE
-from treedp_core.notebook.archive import open_study, save
+from treedp_core.notebook.file.archive import open_study, save
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
 FOUND = {"kind": "found", "title": "Survey", "when": 1_795_000_000_000, "size": 5_000}

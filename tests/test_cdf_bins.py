@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from treedp_core.figures.cdf import CdfLines, band_figure
 from treedp_core.notebook.code import File, call
-from treedp_core.notebook.recipe import answers, read, written
+from treedp_core.notebook.file.call_json import answers, read, written
 from treedp_core.plans import ReleasePlan, recount
 from treedp_core.plans.record_file import header, records_of
 from treedp_core.records import Dataset, count_bins, count_hierarchy, domain_of_paths, domain_of_values

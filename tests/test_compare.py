@@ -23,12 +23,12 @@ from test_pages_notebook import OTHER, OWN
 from test_pages_own_data import counted
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, run
-from treedp_core.figures.kept import LETTER, TITLED, overlaid, redrawn
+from treedp_core.figures.base.cell_figures import LETTER, TITLED, overlaid, redrawn
 from treedp_core.notebook import Cell, Notebook
 from treedp_core.notebook.cell import DataNote
-from treedp_core.notebook.compare import checked, differing, other_promises, ratios, same_promise
-from treedp_core.notebook.paired import WHOLE, Side, matched, most_trials, on_common_noise, paired, spread_of
-from treedp_core.notebook.sides import CdfSide, ThresholdSide, TopDownSide
+from treedp_core.notebook.comparison.compare import checked, differing, other_promises, ratios, same_promise
+from treedp_core.notebook.comparison.paired import WHOLE, Side, matched, most_trials, on_common_noise, paired, spread_of
+from treedp_core.notebook.comparison.sides import CdfSide, ThresholdSide, TopDownSide
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.records import count_hierarchy, domain_of_values
 from treedp_core.registry import CLAIM

@@ -14,8 +14,8 @@ import pytest
 from browsing import SAFE_ENVIRONMENT, chromium_path, free_port, wait_until_healthy
 from tabs import Tab
 from treedp_core import cli
-from treedp_core.notebook.archive import save
 from treedp_core.notebook.book import Notebook
+from treedp_core.notebook.file.archive import save
 from treedp_core.notebook.study import Study
 
 SHADOWS = (
@@ -172,7 +172,7 @@ def test_an_executor_of_the_current_folder_must_be_installed_and_the_refusal_say
 @pytest.mark.skipif(chromium_path() is None, reason="no Chromium draws figures here")
 def test_what_draws_figures_runs_none_of_them(downloads: Path) -> None:
     program = (
-        "from treedp_core.figures.image import images_of\n"
+        "from treedp_core.figures.base.image import images_of\n"
         "figure = {'data': [], 'layout': {'width': 300, 'height': 200}}\n"
         "print(len(images_of([figure], 'svg')[0]))"
     )

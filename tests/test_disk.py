@@ -17,7 +17,7 @@ from pages.ui.kept import Kept
 from treedp_core import cli
 from treedp_core.checks import InputError
 from treedp_core.notebook import Notebook
-from treedp_core.notebook.archive import open_study, save
+from treedp_core.notebook.file.archive import open_study, save
 from treedp_core.notebook.study import Study, Table
 from treedp_core.tree import Tree
 

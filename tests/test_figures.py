@@ -20,20 +20,22 @@ from oracles_figures import children_lists, contrast, data_range, decoded, strip
 from oracles_tree import level_starts, random_parents
 from treedp_core.errors.compare import LevelBoxes, level_quantiles
 from treedp_core.experiment import Experiment
-from treedp_core.figures import colour, curves, draw, levels, multiplicative, style
+from treedp_core.figures import multiplicative
+from treedp_core.figures.base import colour, curves, style
+from treedp_core.figures.base.curves import name_ends
+from treedp_core.figures.base.dark import lifted, on_dark
+from treedp_core.figures.base.draft import Draft, bar
+from treedp_core.figures.base.labels import apart
+from treedp_core.figures.base.narrow import stacked
+from treedp_core.figures.base.text import plot_text
 from treedp_core.figures.budget import Met, targets_met
 from treedp_core.figures.cdf import CdfLines, band_figure
 from treedp_core.figures.consistency import balance_and_tree
-from treedp_core.figures.curves import name_ends
-from treedp_core.figures.dark import lifted, on_dark
-from treedp_core.figures.draft import Draft, bar
-from treedp_core.figures.icicle import clicked_node, icicle, visible_nodes
-from treedp_core.figures.labels import apart
-from treedp_core.figures.narrow import stacked
-from treedp_core.figures.strips import level_strips, strip_values
-from treedp_core.figures.text import plot_text
+from treedp_core.figures.trees import draw, levels
+from treedp_core.figures.trees.icicle import clicked_node, icicle, visible_nodes
+from treedp_core.figures.trees.strips import level_strips, strip_values
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.notebook.drawing import checked
+from treedp_core.notebook.file.drawing import checked
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.studies.cdf.widths import Width
 from treedp_core.studies.sweep.before_after import Draw

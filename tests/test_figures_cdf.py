@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from treedp_core.figures import style
+from treedp_core.figures.base import style
 from treedp_core.figures.branching import error_by_height
 from treedp_core.figures.cdf import (
     CdfLines,

@@ -20,7 +20,7 @@ import pytest
 from test_release_plans import DATA, FROM_DATA, LAWS, PLANS, RELATIONS, data_of
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
-from treedp_core.notebook.container import limit_of
+from treedp_core.notebook.file.container import limit_of
 from treedp_core.plans import (
     LIBRARIES,
     NoiseLaw,

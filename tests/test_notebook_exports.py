@@ -17,17 +17,17 @@ from typing import Any
 
 import pytest
 
-from treedp_core.figures.browser import plotly_js
-from treedp_core.figures.dressed import Dress, dressed
+from treedp_core.figures.base.browser import plotly_js
+from treedp_core.figures.base.export_layout import Dress, dressed
 from treedp_core.notebook import Cell, DataNote
-from treedp_core.notebook.bundle import bundle_of
 from treedp_core.notebook.code import call
-from treedp_core.notebook.ipynb import ipynb_of
-from treedp_core.notebook.picture import dress_of
-from treedp_core.notebook.program import is_ours, program_of
-from treedp_core.notebook.report import SCRIPT, report_of
-from treedp_core.notebook.script import script_of
-from treedp_core.notebook.told import as_html, plain, safe
+from treedp_core.notebook.export.bundle import bundle_of
+from treedp_core.notebook.export.cell_summary import as_html, plain, safe
+from treedp_core.notebook.export.ipynb import ipynb_of
+from treedp_core.notebook.export.picture import dress_of
+from treedp_core.notebook.export.program import is_ours, program_of
+from treedp_core.notebook.export.report import SCRIPT, report_of
+from treedp_core.notebook.export.script import script_of
 
 CODE = """from treedp_core.tree import Tree
 

@@ -24,11 +24,12 @@ from pages.ui.reading import READ_BYTES
 from pages.ui.workers import Limits, Workers
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
-from treedp_core.notebook import Cell, DataNote, Notebook, drawing, opening
-from treedp_core.notebook.archive import file_name, open_study, save
+from treedp_core.notebook import Cell, DataNote, Notebook
 from treedp_core.notebook.code import File, Ran, call
-from treedp_core.notebook.listed import Listed
-from treedp_core.notebook.noted import Noted
+from treedp_core.notebook.file import drawing, memory
+from treedp_core.notebook.file.archive import file_name, open_study, save
+from treedp_core.notebook.range_lists import Listed
+from treedp_core.notebook.saved_plans import Noted
 from treedp_core.notebook.study import Given, Study, Table, given_again, note_of
 from treedp_core.plans import ReleasePlan
 from treedp_core.records import (
@@ -380,11 +381,11 @@ def invented(shape: tuple[int, ...]) -> Table:
 @pytest.mark.skipif(sys.platform != "linux", reason="limits are those of Linux")
 def test_opening_takes_no_more_memory_than_was_said_when_it_was_saved() -> None:
     """So what is saved can be opened: a worker is given that much, and 16 MB for what sizes do not say."""
-    assert opening.MOST_BYTES == READ_BYTES
+    assert memory.MOST_BYTES == READ_BYTES
     study = Study(tables=(invented((400_000,)), invented((1_000, 400))), version="1")
     content = save(study, with_data=True)
-    limits = Limits(opening.opening_bytes(study.tables, 0) + (16 << 20), 60, ("BROKEN", "."), ("FAILED", "."))
-    workers = Workers(("treedp_core.notebook.archive",))
+    limits = Limits(memory.opening_bytes(study.tables, 0) + (16 << 20), 60, ("BROKEN", "."), ("FAILED", "."))
+    workers = Workers(("treedp_core.notebook.file.archive",))
     try:
         found = workers.run(partial(open_study, content), Watch(), limits=limits)
     finally:
@@ -399,7 +400,7 @@ def test_what_could_not_be_opened_is_not_saved(monkeypatch: pytest.MonkeyPatch) 
     two_lines = replace(study.tables[0].data, labels=labels)
     with pytest.raises(InputError, match="a label has more than one line"):
         save(replace(study, tables=(replace(study.tables[0], data=two_lines),)), with_data=True)
-    monkeypatch.setattr(opening, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(memory, "MOST_BYTES", 1 << 20)
     save(study, with_data=True)
     with pytest.raises(InputError, match="save fewer data sets or cells in it, or save it without data"):
         save(replace(study, tables=(invented((40_000,)),)), with_data=True)

@@ -26,7 +26,7 @@ from oracles_pages import (
 )
 from pages.ui import jobs
 from pages.ui.kept import Kept
-from treedp_core.notebook.script import script_of
+from treedp_core.notebook.export.script import script_of
 from treedp_core.records import Dataset, count_bins, count_hierarchy, domain_taken_from_the_data
 from treedp_core.studies.cdf import PUBLISHED, consistency_gains
 from treedp_core.studies.cdf.pipelines import SQUARES

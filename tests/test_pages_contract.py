@@ -25,8 +25,8 @@ from pages.views.topdown.settings import SECTIONS
 from pages.views.topdown.settings import VIEWS as TOPDOWN_VIEWS
 from sample_data.catalogue import SAMPLES
 from test_pages_help import CONTROLS, of, unexplained
-from treedp_core.figures.colour import inked
-from treedp_core.figures.draft import Draft
+from treedp_core.figures.base.colour import inked
+from treedp_core.figures.base.draft import Draft
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset, DomainSource, ReadReport
 from treedp_core.records.dataset import labels_of

@@ -20,7 +20,7 @@ from oracles_pages import Later, codes, figure, open_page, press, widget, words
 from pages.ui import jobs, kept, store, uploads
 from pages.ui.book import Held
 from pages.ui.room import ROOM
-from treedp_core.notebook.archive import open_study, save
+from treedp_core.notebook.file.archive import open_study, save
 from treedp_core.notebook.study import Study, Table
 from treedp_core.records import Dataset
 from treedp_core.views.budget import splits

@@ -14,7 +14,7 @@ import pytest
 from oracles_pages import dataset, figure, open_page, press, widget
 from pages.ui import exporting, uploads
 from treedp_core.checks import InputError
-from treedp_core.notebook.ipynb import PLOTLY
+from treedp_core.notebook.export.ipynb import PLOTLY
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs")

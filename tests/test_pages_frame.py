@@ -27,7 +27,7 @@ from pages.ui import jobs, text
 from pages.ui.settings import REG
 from treedp_core.checks import InputError
 from treedp_core.cli import CLASS_VARIABLE
-from treedp_core.figures.colour import DIVERGING, DIVERGING_DARK
+from treedp_core.figures.base.colour import DIVERGING, DIVERGING_DARK
 from treedp_core.records import Dataset
 from treedp_core.records.export import tables
 from treedp_core.watch import Cancelled, Watch

@@ -29,9 +29,10 @@ from test_notebook_file import CALLS, cells, datasets, listed, noted
 from test_pages_data import count, labelled
 from test_pages_own_data import VISITS, count_file, counted
 from treedp_core.cli import PUBLIC_VARIABLE
-from treedp_core.notebook import Notebook, opening
-from treedp_core.notebook.archive import open_study, save
+from treedp_core.notebook import Notebook
 from treedp_core.notebook.code import File, call
+from treedp_core.notebook.file import memory
+from treedp_core.notebook.file.archive import open_study, save
 from treedp_core.notebook.study import Asked, Study, Table, note_of
 from treedp_core.records import count_bins, count_hierarchy, domain_of_paths, domain_taken_from_the_data
 from treedp_core.tree import Tree
@@ -298,7 +299,7 @@ def test_a_session_is_restored_with_data_settings_cells_and_notes(monkeypatch: p
     again = fresh.switch_page("pages/budget.py").run()
     assert figure(again, "bud_custom")["data"] == figure(app.switch_page("pages/budget.py").run(), "bud_custom")["data"]
     assert open_study(without).tables == () and open_study(without).asked[0].note.fingerprint == OWN.fingerprint
-    monkeypatch.setattr(opening, "_HELD", (1 << 30, 0, 0))
+    monkeypatch.setattr(memory, "_HELD", (1 << 30, 0, 0))
     content.clear()
     with_popover(app)
     assert set(codes(app)) == {"NOTEBOOK_TOO_LARGE"}, "said before it is saved"

@@ -16,9 +16,9 @@ from pages.ui.book import Held
 from pages.ui.room import ROOM
 from pages.views.notebook.words import stale
 from test_pages_data import count, held, labelled
-from treedp_core.notebook.archive import open_study, save
 from treedp_core.notebook.code import File, Ran
-from treedp_core.notebook.recipe import answers
+from treedp_core.notebook.file.archive import open_study, save
+from treedp_core.notebook.file.call_json import answers
 from treedp_core.notebook.study import Study, Table
 from treedp_core.records import DomainSource, count_bins, domain_of_values
 

@@ -14,10 +14,10 @@ from pages.ui.origins import count_sample
 from pages.views.notebook.words import made_from, short_of
 from test_pages_contract import VIEWS
 from treedp_core.notebook import Cell
-from treedp_core.notebook.archive import open_study, save
 from treedp_core.notebook.code import call, given
+from treedp_core.notebook.data_lineage import may_hold_counts
+from treedp_core.notebook.file.archive import open_study, save
 from treedp_core.notebook.study import Study
-from treedp_core.notebook.traced import may_hold_counts
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs")

@@ -18,7 +18,7 @@ from pages.ui import router, settings
 from pages.ui.store import count_sample
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
-from treedp_core.figures import style
+from treedp_core.figures.base import style
 
 PAGE = '''
 """A page of twenty lines."""

@@ -32,12 +32,12 @@ from treedp_core.allocation import ALLOCATIONS
 from treedp_core.checks import InputError
 from treedp_core.errors.metrics import METRICS
 from treedp_core.notebook import executors, headless
-from treedp_core.notebook.archive import save
 from treedp_core.notebook.book import Notebook
 from treedp_core.notebook.code import File, call
 from treedp_core.notebook.executors import executor_of
-from treedp_core.notebook.program import is_ours
-from treedp_core.notebook.regiven import tables_of
+from treedp_core.notebook.export.program import is_ours
+from treedp_core.notebook.file.archive import save
+from treedp_core.notebook.rebind_data import tables_of
 from treedp_core.notebook.study import Asked, Study, Table, note_of
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.records import count_hierarchy, domain_of_values

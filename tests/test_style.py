@@ -35,7 +35,7 @@ LEFT = {
     "pages/ui/pictures.py": 1,
     "treedp_core/errors/metrics.py": 5,
     "treedp_core/mechanisms/stability.py": 1,
-    "treedp_core/notebook/paired.py": 1,
+    "treedp_core/notebook/comparison/paired.py": 1,
     "treedp_core/plans/programs.py": 1,
     "treedp_core/plans/words.py": 1,
     "treedp_core/postprocess/__init__.py": 1,

@@ -21,7 +21,7 @@ from pages.ui import book, disk, kept, notebook_file, reading, uploads, written
 from pages.ui.scripts import script
 from pages.ui.text import lit
 from pages.ui.written import Written
-from treedp_core.notebook.archive import open_study
+from treedp_core.notebook.file.archive import open_study
 from treedp_core.notebook.study import Study
 from treedp_core.words import megabytes, whole
 

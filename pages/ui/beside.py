@@ -17,8 +17,8 @@ from treedp_core.checks import InputError
 from treedp_core.notebook import Cell
 from treedp_core.notebook.cell import DataNote
 from treedp_core.notebook.code import Ran
-from treedp_core.notebook.given import settings as texts
 from treedp_core.notebook.study import note_of
+from treedp_core.notebook.validators import settings as texts
 from treedp_core.records import count_hierarchy
 
 SLOT: Final = "upload"

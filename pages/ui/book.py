@@ -14,7 +14,7 @@ from pages.ui.refusals import refusal_in_passing
 from pages.ui.settings import REG
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell, Notebook
-from treedp_core.notebook import compare as compared
+from treedp_core.notebook.comparison import compare as compared
 from treedp_core.notebook.study import Asked
 from treedp_core.words import megabytes
 

@@ -23,7 +23,7 @@ from pages.ui import notebook_file, reading, saving, uploads
 from pages.ui.text import lit
 from treedp_core.checks import InputError
 from treedp_core.cli import NOTEBOOK_VARIABLE, SAVE_VARIABLE
-from treedp_core.notebook.archive import open_file, save
+from treedp_core.notebook.file.archive import open_file, save
 from treedp_core.notebook.study import Study
 
 SLOT: Final = "disk_open"

@@ -15,16 +15,16 @@ from pages.ui.offered import offer, taken
 from pages.ui.refusals import refusal_in_passing
 from pages.ui.setting import in_a_row
 from treedp_core.checks import InputError
-from treedp_core.figures import style
-from treedp_core.figures.dressed import LEAST, MOST, dressed
-from treedp_core.figures.image import Kind, images_of, missing
+from treedp_core.figures.base import style
+from treedp_core.figures.base.export_layout import LEAST, MOST, dressed
+from treedp_core.figures.base.image import Kind, images_of, missing
 from treedp_core.notebook import Cell
-from treedp_core.notebook.bundle import bundle_of
-from treedp_core.notebook.ipynb import ipynb_of
-from treedp_core.notebook.picture import drawable, dress_of
-from treedp_core.notebook.report import SAVED, report_of
-from treedp_core.notebook.script import script_of
-from treedp_core.notebook.told import warning
+from treedp_core.notebook.export.bundle import bundle_of
+from treedp_core.notebook.export.cell_summary import warning
+from treedp_core.notebook.export.ipynb import ipynb_of
+from treedp_core.notebook.export.picture import drawable, dress_of
+from treedp_core.notebook.export.report import SAVED, report_of
+from treedp_core.notebook.export.script import script_of
 from treedp_core.words import plural, whole
 
 SIZE: Final = SAVED

@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.media_file_storage import MediaFileKind, MediaFileStorage
 
-from treedp_core.notebook.program import slug
+from treedp_core.notebook.export.program import slug
 from treedp_core.records.export.tables import IN_NAMES
 
 LINGER_SECONDS: Final = 60.0

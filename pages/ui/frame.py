@@ -18,11 +18,11 @@ from pages.ui.pins import Shown
 from pages.ui.settings import get
 from pages.ui.text import prose, small_print
 from pages.ui.view import Seen
-from treedp_core.figures import style
-from treedp_core.figures.dark import on_dark, repainted
-from treedp_core.figures.draft import Draft
-from treedp_core.figures.narrow import stacked
-from treedp_core.figures.reliability import watermark
+from treedp_core.figures.base import style
+from treedp_core.figures.base.dark import on_dark, repainted
+from treedp_core.figures.base.draft import Draft
+from treedp_core.figures.base.narrow import stacked
+from treedp_core.figures.trees.reliability import watermark
 from treedp_core.notebook.code import Part, Ran
 from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.records.export.tables import IN_NAMES, apart, csv_bytes, csv_files, frame_of, zipped

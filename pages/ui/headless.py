@@ -20,9 +20,9 @@ from treedp_core.checks import InputError
 from treedp_core.cli import NOTEBOOK_VARIABLE, app_path, load_plugins
 from treedp_core.notebook import Cell, Notebook
 from treedp_core.notebook.executors import say
+from treedp_core.notebook.export.program import slug
 from treedp_core.notebook.headless import end_on_interrupt, new_folder, parser, refused, write
-from treedp_core.notebook.program import slug
-from treedp_core.notebook.regiven import tables_of
+from treedp_core.notebook.rebind_data import tables_of
 from treedp_core.words import plural
 
 SECONDS: Final = 3600.0

@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 
 from treedp_core.notebook.code import Ran, call
-from treedp_core.notebook.listed import MAX_LISTS, Listed
+from treedp_core.notebook.range_lists import MAX_LISTS, Listed
 from treedp_core.records import Dataset
 from treedp_core.views import Tables
 from treedp_core.views.inputs import Inputs

@@ -15,8 +15,8 @@ from pages.ui.exports import download
 from pages.ui.refusals import refusal, settings_refused
 from pages.ui.text import lit
 from treedp_core.checks import InputError
-from treedp_core.notebook.archive import file_name, open_study, save
-from treedp_core.notebook.opening import admit
+from treedp_core.notebook.file.archive import file_name, open_study, save
+from treedp_core.notebook.file.memory import admit
 from treedp_core.notebook.study import Study
 from treedp_core.words import plural
 

@@ -8,7 +8,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import kept, store
-from treedp_core.notebook.noted import MOST, MOST_OF_ALL, Noted
+from treedp_core.notebook.saved_plans import MOST, MOST_OF_ALL, Noted
 from treedp_core.plans import ReleasePlan
 
 _NOTED: Final = "_plans_noted"

@@ -17,7 +17,7 @@ from pages.ui.presets import Preset
 from pages.ui.setting import FOLLOWED, Setting, in_a_row
 from pages.ui.settings import EPSILON, PRESENT, get
 from pages.ui.unused import Reasons, said
-from treedp_core.figures.draft import unchecked
+from treedp_core.figures.base.draft import unchecked
 from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.records import Dataset
 

@@ -19,15 +19,16 @@ from pages.ui.text import lit
 from pages.ui.view import Seen
 from treedp_core import __version__
 from treedp_core.checks import InputError
-from treedp_core.figures.draft import Draft
-from treedp_core.notebook import Cell, table_of, told
+from treedp_core.figures.base.draft import Draft
+from treedp_core.notebook import Cell, table_of
 from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.notebook.code import Part, Ran
-from treedp_core.notebook.drawing import Drawing, checked
-from treedp_core.notebook.given import MAX_TABLE_ROWS
-from treedp_core.notebook.program import slug
+from treedp_core.notebook.data_lineage import may_hold_counts, own_data
+from treedp_core.notebook.export import cell_summary
+from treedp_core.notebook.export.program import slug
+from treedp_core.notebook.file.drawing import Drawing, checked
 from treedp_core.notebook.study import note_of
-from treedp_core.notebook.traced import may_hold_counts, own_data
+from treedp_core.notebook.validators import MAX_TABLE_ROWS
 from treedp_core.plans import ReleasePlan
 from treedp_core.records import Dataset
 from treedp_core.records.export.columns import Columns
@@ -185,8 +186,8 @@ def cell_of(shown: Shown, id: str, name: str) -> Cell:
     view = where.view.name if where.switch is not None else ""
     plan = plans.to_keep() if where.name == "plan" else None
     return of_parts(
-        shown, id=id, name=name, page=where.name, view=view, settings=texts, about=told.plain(page.strip_shown()),
-        plan=plan,
+        shown, id=id, name=name, page=where.name, view=view, settings=texts,
+        about=cell_summary.plain(page.strip_shown()), plan=plan,
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from pages.ui.settings import CONTRIBUTIONS
 from pages.ui.tables import card, waiting
 from pages.ui.text import alert, lit, refusal_text
 from treedp_core.checks import InputError
-from treedp_core.notebook.recipe import answers
+from treedp_core.notebook.file.call_json import answers
 from treedp_core.records import HeldColumns, ReadOptions, count_hierarchy, inspect
 from treedp_core.records.read.readers import formats
 from treedp_core.records.read.sniff import Preview

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.ui.setting import OF_TREE
 from pages.ui.text import lit, small_print
-from treedp_core.figures.icicle import NodeLabels, clicked_node
+from treedp_core.figures.trees.icicle import NodeLabels, clicked_node
 from treedp_core.tree import Tree
 from treedp_core.words import plural
 

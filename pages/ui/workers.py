@@ -35,7 +35,7 @@ READERS: Final = ("amounts", "arrow_csv", "arrow_ipc", "arrow_tables", "columns"
 PRELOADED: Final = (
     "treedp_core.experiment",
     *(f"treedp_core.studies.{study}" for study in STUDIES),
-    "treedp_core.notebook.archive",
+    "treedp_core.notebook.file.archive",
     "treedp_core.records.watched",
     *(f"treedp_core.records.read.{reader}" for reader in READERS),
 )

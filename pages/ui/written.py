@@ -10,7 +10,7 @@ from typing import Final
 
 from pages.ui import book, kept, saving
 from treedp_core.checks import InputError
-from treedp_core.notebook.archive import save
+from treedp_core.notebook.file.archive import save
 from treedp_core.notebook.study import Study
 
 SMALL: Final = (20_000, 2 << 20)

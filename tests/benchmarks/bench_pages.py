@@ -20,7 +20,7 @@ import plotly.graph_objects as go
 
 from browsing import CHROMIUM_ARGUMENTS, NO_CHROMIUM, chromium_path, live_server
 from treedp_core.notebook import Cell, Notebook
-from treedp_core.notebook.archive import save
+from treedp_core.notebook.file.archive import save
 from treedp_core.notebook.study import Study
 
 IDS = ("2",)

@@ -13,9 +13,9 @@ import pytest
 
 from browsing import NO_CHROMIUM, chromium_path
 from treedp_core.checks import InputError
-from treedp_core.figures import image
-from treedp_core.figures.dressed import Dress, dressed
-from treedp_core.figures.image import images_of, missing
+from treedp_core.figures.base import image
+from treedp_core.figures.base.export_layout import Dress, dressed
+from treedp_core.figures.base.image import images_of, missing
 
 FIGURE: dict[str, Any] = {
     "data": [{"type": "scatter", "x": [1, 2, 3], "y": [3, 1, 2], "name": "a"}],

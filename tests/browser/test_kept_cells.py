@@ -12,9 +12,9 @@ from test_frame import upload
 
 from browsing import LiveServer, eventually, settle, visit
 from test_notes import HOSTILE
-from treedp_core.notebook.archive import open_study
-from treedp_core.notebook.archive import save as save_study
 from treedp_core.notebook.cell import DataNote
+from treedp_core.notebook.file.archive import open_study
+from treedp_core.notebook.file.archive import save as save_study
 from treedp_core.notebook.study import Asked, Study
 
 pytestmark = pytest.mark.browser

@@ -11,7 +11,7 @@ from test_frame import upload
 from test_kept_cells import CSV, DRAWN, go, pin
 
 from browsing import ROOT, LiveServer, Traffic, eventually, settle, visit
-from treedp_core.notebook.archive import open_study
+from treedp_core.notebook.file.archive import open_study
 
 pytestmark = pytest.mark.browser
 KEPT = """() => new Promise(done => {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from treedp_core.notebook import Cell
-from treedp_core.notebook.report import report_of
+from treedp_core.notebook.export.report import report_of
 
 pytestmark = pytest.mark.browser
 FIGURE: dict[str, Any] = {

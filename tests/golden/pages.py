@@ -14,7 +14,7 @@ from oracles_pages import RAGGED, decoded, open_page
 from pages.ui import pins
 from pages.ui.pins import Shown
 from test_pages_contract import VIEWS
-from treedp_core.figures.draft import Draft
+from treedp_core.figures.base.draft import Draft
 from treedp_core.notebook.code import Ran
 
 STATES: Final[dict[str, dict[str, Any]]] = {

@@ -12,7 +12,7 @@ import pytest
 from oracles_pages import RAGGED
 from pages.views.branching.settings import BINS, PRESETS
 from treedp_core.checks import InputError
-from treedp_core.figures.draft import Draft
+from treedp_core.figures.base.draft import Draft
 from treedp_core.studies.branching import RankedShape, equal_budgets, statements
 from treedp_core.studies.branching.curve import curve
 from treedp_core.studies.branching.question import NOISES, POSTS, WORKLOADS, Question, ranked, rmse

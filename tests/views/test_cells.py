@@ -11,7 +11,7 @@ from oracles_pages import dataset, open_page, pick, press
 from pages.ui import jobs
 from pages.ui.kept import Kept
 from treedp_core.notebook import Cell
-from treedp_core.notebook.archive import open_study, save
+from treedp_core.notebook.file.archive import open_study, save
 from treedp_core.notebook.study import Study
 from treedp_core.tree import Tree
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from oracles_pages import RAGGED, dataset
 from treedp_core.checks import InputError
-from treedp_core.figures import style
-from treedp_core.figures.draft import unchecked
-from treedp_core.figures.reliability import watermark
+from treedp_core.figures.base import style
+from treedp_core.figures.base.draft import unchecked
+from treedp_core.figures.trees.reliability import watermark
 from treedp_core.notebook.code import call
-from treedp_core.notebook.program import is_ours
+from treedp_core.notebook.export.program import is_ours
 from treedp_core.tree import Tree
 from treedp_core.views import VIEWS, Entry, Finding, Tables, lab
 from treedp_core.views.inputs import Inputs, ReleaseInputs, parameters_of

@@ -10,8 +10,8 @@ from typing import Any, Final, cast
 import altair as alt
 import numpy as np
 
-from treedp_core.figures.draft import Draft, scatter
-from treedp_core.figures.style import (
+from treedp_core.figures.base.draft import Draft, scatter
+from treedp_core.figures.base.style import (
     AFTER,
     BEFORE,
     GREEN,
@@ -23,7 +23,7 @@ from treedp_core.figures.style import (
     limits,
     new_figure,
 )
-from treedp_core.figures.text import plot_text
+from treedp_core.figures.base.text import plot_text
 from treedp_core.records.export.columns import Columns
 from treedp_core.studies.branching import BestBranching
 from treedp_core.studies.branching.curve import BETAS

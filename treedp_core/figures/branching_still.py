@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from treedp_core.figures.base.colour import rgba
+from treedp_core.figures.base.draft import Draft, Trace, bar, scatter
+from treedp_core.figures.base.style import AFTER, BEFORE, GREEN, GREY, PINK, axis, new_figure
 from treedp_core.figures.branching import LEFT_PART, RIGHT_PART, RMSE, TICKS, start_of
-from treedp_core.figures.colour import rgba
-from treedp_core.figures.draft import Draft, Trace, bar, scatter
-from treedp_core.figures.style import AFTER, BEFORE, GREEN, GREY, PINK, axis, new_figure
 from treedp_core.studies.branching import BestBranching
 from treedp_core.studies.branching.curve import BETAS
 from treedp_core.studies.branching.question import HeightBest

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from treedp_core.figures.colour import LEVEL_ENDS
-from treedp_core.figures.curves import legend_name, name_ends, shown
-from treedp_core.figures.draft import Draft, Trace, bar, scatter
-from treedp_core.figures.labels import apart
-from treedp_core.figures.style import (
+from treedp_core.figures.base.colour import LEVEL_ENDS
+from treedp_core.figures.base.curves import legend_name, name_ends, shown
+from treedp_core.figures.base.draft import Draft, Trace, bar, scatter
+from treedp_core.figures.base.labels import apart
+from treedp_core.figures.base.style import (
     BLUE,
     GREEN,
     GREY,
@@ -26,7 +26,7 @@ from treedp_core.figures.style import (
     new_figure,
     your_value_marker,
 )
-from treedp_core.figures.text import coloured, plot_text
+from treedp_core.figures.base.text import coloured, plot_text
 from treedp_core.studies.budget import STRATEGIES, Answer, Ask, Result, Target
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.words import percent, privacy_text, short, with_noun

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from treedp_core.figures.colour import rgba
-from treedp_core.figures.curves import LEFT, RIGHT
-from treedp_core.figures.draft import Draft, Trace, scatter
-from treedp_core.figures.style import (
+from treedp_core.figures.base.colour import rgba
+from treedp_core.figures.base.curves import LEFT, RIGHT
+from treedp_core.figures.base.draft import Draft, Trace, scatter
+from treedp_core.figures.base.style import (
     AFTER,
     BEFORE,
     BLUE,
@@ -27,7 +27,7 @@ from treedp_core.figures.style import (
     new_figure,
     your_value_marker,
 )
-from treedp_core.figures.text import plot_text
+from treedp_core.figures.base.text import plot_text
 from treedp_core.privacy.origin import of_truth
 from treedp_core.studies.cdf.bands import Reach
 from treedp_core.studies.cdf.gains import Gain

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from treedp_core.figures.draft import bar
-from treedp_core.figures.style import AFTER, BEFORE, axis, limits, new_figure
+from treedp_core.figures.base.draft import bar
+from treedp_core.figures.base.style import AFTER, BEFORE, axis, limits, new_figure
 from treedp_core.tree import AnyArray, FloatArray
 
 STRIP_HEIGHT = 180

@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 
 from treedp_core.errors.compare import adds_up
-from treedp_core.figures.draft import Draft, Trace, bar
-from treedp_core.figures.icicle import NodeLabels, drafted
-from treedp_core.figures.style import BLUE, GREY, ORANGE, SKY, axis
-from treedp_core.figures.text import count_text, plot_text
+from treedp_core.figures.base.draft import Draft, Trace, bar
+from treedp_core.figures.base.style import BLUE, GREY, ORANGE, SKY, axis
+from treedp_core.figures.base.text import count_text, plot_text
+from treedp_core.figures.trees.icicle import NodeLabels, drafted
 from treedp_core.studies.sweep.before_after import Draw
 from treedp_core.tree import AnyArray
 

@@ -8,10 +8,10 @@ from typing import Final
 
 import plotly.graph_objects as go
 
-from treedp_core.figures.colour import rgba
-from treedp_core.figures.draft import Draft, bar, scatter
-from treedp_core.figures.style import AFTER, BEFORE, GREEN, GREY, axis, limits, new_figure
-from treedp_core.figures.text import plot_text
+from treedp_core.figures.base.colour import rgba
+from treedp_core.figures.base.draft import Draft, bar, scatter
+from treedp_core.figures.base.style import AFTER, BEFORE, GREEN, GREY, axis, limits, new_figure
+from treedp_core.figures.base.text import plot_text
 from treedp_core.studies.lesson import Revealed, bars, most_frequent, revealed, step_named
 
 LOOKS: Final = ((AFTER, "solid"), (BEFORE, "dash"), (GREY, "dot"))

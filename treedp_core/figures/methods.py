@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from treedp_core.figures.curves import name_ends
-from treedp_core.figures.draft import Draft, scatter
-from treedp_core.figures.style import AFTER, GREEN, GREY, ORANGE, PINK, VIOLET, YELLOW, axis, limits, new_figure
-from treedp_core.figures.text import plot_text
+from treedp_core.figures.base.curves import name_ends
+from treedp_core.figures.base.draft import Draft, scatter
+from treedp_core.figures.base.style import AFTER, GREEN, GREY, ORANGE, PINK, VIOLET, YELLOW, axis, limits, new_figure
+from treedp_core.figures.base.text import plot_text
 from treedp_core.studies.methods.selfcheck import WITHIN
 
 MOST: Final = 10.0

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from treedp_core.figures.colour import SEQUENTIAL, colour_scale, rgba
-from treedp_core.figures.curves import name_ends
-from treedp_core.figures.draft import Draft, Trace, bar, scatter
-from treedp_core.figures.style import (
+from treedp_core.figures.base.colour import SEQUENTIAL, colour_scale, rgba
+from treedp_core.figures.base.curves import name_ends
+from treedp_core.figures.base.draft import Draft, Trace, bar, scatter
+from treedp_core.figures.base.style import (
     AFTER,
     BEFORE,
     BLUE,
@@ -27,7 +27,7 @@ from treedp_core.figures.style import (
     new_figure,
     your_value_marker,
 )
-from treedp_core.figures.text import count_text, plot_text
+from treedp_core.figures.base.text import count_text, plot_text
 from treedp_core.records.export.columns import Columns
 from treedp_core.studies.multiplicative.blocks import Blocks
 from treedp_core.studies.multiplicative.curves import CURVES

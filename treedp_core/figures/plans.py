@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from treedp_core.figures.base.draft import Draft, Trace, bar, scatter
+from treedp_core.figures.base.style import BLUE, GREY, ORANGE, axis, limits, new_figure, your_value_marker
+from treedp_core.figures.base.text import plot_text
 from treedp_core.figures.budget import EDGE, level_colour
-from treedp_core.figures.draft import Draft, Trace, bar, scatter
-from treedp_core.figures.style import BLUE, GREY, ORANGE, axis, limits, new_figure, your_value_marker
-from treedp_core.figures.text import plot_text
 from treedp_core.plans import ReleasePlan
 from treedp_core.words import margin, privacy_text, short
 

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from treedp_core.figures.colour import rgba
-from treedp_core.figures.draft import Draft, bar, scatter
-from treedp_core.figures.style import AFTER, BEFORE, GREEN, GREY, axis, limits, new_figure
-from treedp_core.figures.text import plot_text
+from treedp_core.figures.base.colour import rgba
+from treedp_core.figures.base.draft import Draft, bar, scatter
+from treedp_core.figures.base.style import AFTER, BEFORE, GREEN, GREY, axis, limits, new_figure
+from treedp_core.figures.base.text import plot_text
 from treedp_core.studies.protects import EDGES, Protected
 from treedp_core.words import margin, percent_set, privacy_text
 

@@ -7,9 +7,9 @@ from typing import Final
 
 import numpy as np
 
-from treedp_core.figures.draft import Draft, scatter
-from treedp_core.figures.style import AFTER, BEFORE, PINK, axis, limits, new_figure
-from treedp_core.figures.text import plot_text
+from treedp_core.figures.base.draft import Draft, scatter
+from treedp_core.figures.base.style import AFTER, BEFORE, PINK, axis, limits, new_figure
+from treedp_core.figures.base.text import plot_text
 
 LOOKS: Final = ((BEFORE, "dash"), (PINK, "dot"), (AFTER, "solid"))
 UNIT: Final = ": st. dev. (records)"

@@ -13,12 +13,12 @@ import plotly.graph_objects as go
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, ErrorSummary
 from treedp_core.experiment import Experiment, Outcome
-from treedp_core.figures import style
-from treedp_core.figures.curves import Curve, Simulated, beside_best, error_curves
-from treedp_core.figures.draft import Draft
-from treedp_core.figures.draw import one_draw
-from treedp_core.figures.levels import error_by_level
-from treedp_core.figures.text import plot_text
+from treedp_core.figures.base import style
+from treedp_core.figures.base.curves import Curve, Simulated, beside_best, error_curves
+from treedp_core.figures.base.draft import Draft
+from treedp_core.figures.base.text import plot_text
+from treedp_core.figures.trees.draw import one_draw
+from treedp_core.figures.trees.levels import error_by_level
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.privacy.release import Release
 from treedp_core.records import Labels

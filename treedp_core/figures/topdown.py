@@ -10,10 +10,9 @@ import numpy as np
 
 from treedp_core.errors.compare import BiasBySize
 from treedp_core.errors.ways import Ways
-from treedp_core.figures.curves import Curve, error_curves
-from treedp_core.figures.draft import Draft, Trace, bar, scatter
-from treedp_core.figures.levels import level_axis
-from treedp_core.figures.style import (
+from treedp_core.figures.base.curves import Curve, error_curves
+from treedp_core.figures.base.draft import Draft, Trace, bar, scatter
+from treedp_core.figures.base.style import (
     AFTER,
     BEFORE,
     BLUE,
@@ -27,7 +26,8 @@ from treedp_core.figures.style import (
     limits,
     new_figure,
 )
-from treedp_core.figures.text import count_text, plot_text
+from treedp_core.figures.base.text import count_text, plot_text
+from treedp_core.figures.trees.levels import level_axis
 from treedp_core.privacy.origin import of_truth
 from treedp_core.tree import FloatArray
 from treedp_core.words import Z95, percent_set

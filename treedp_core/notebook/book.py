@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from treedp_core.checks import InputError
-from treedp_core.notebook import given
+from treedp_core.notebook import validators
 from treedp_core.notebook.cell import MAX_NAME, Cell
 from treedp_core.words import whole
 
@@ -41,7 +41,7 @@ class Notebook:
     cells: tuple[Cell, ...] = ()
 
     def __post_init__(self) -> None:
-        given.line("the title of a notebook", self.title, MAX_NAME, "NOTEBOOK_TITLE")
+        validators.line("the title of a notebook", self.title, MAX_NAME, "NOTEBOOK_TITLE")
         object.__setattr__(self, "cells", tuple(self.cells))
         if len(self.cells) > MAX_CELLS or not all(isinstance(one, Cell) for one in self.cells):
             raise InputError("NOTEBOOK_CELLS", f"Expected at most {whole(MAX_CELLS)} cells in a notebook.")

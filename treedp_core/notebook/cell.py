@@ -9,9 +9,9 @@ from typing import Final
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.notebook import given
-from treedp_core.notebook.drawing import Drawing
-from treedp_core.notebook.given import MAX_TEXT, Value
+from treedp_core.notebook import validators
+from treedp_core.notebook.file.drawing import Drawing
+from treedp_core.notebook.validators import MAX_TEXT, Value
 from treedp_core.plans import ReleasePlan
 from treedp_core.privacy.origin import NOT_PRIVATE
 
@@ -62,16 +62,16 @@ class DataNote:
     weight: str = ""
 
     def __post_init__(self) -> None:
-        given.line("the name of the data", self.name, checks.MAX_LABEL, "CELL_DATA")
-        given.matches("the fingerprint", self.fingerprint, _DIGEST, "CELL_DATA")
-        given.matches("the digest of the file", self.source_digest, _DIGEST, "CELL_DATA", empty=True)
+        validators.line("the name of the data", self.name, checks.MAX_LABEL, "CELL_DATA")
+        validators.matches("the fingerprint", self.fingerprint, _DIGEST, "CELL_DATA")
+        validators.matches("the digest of the file", self.source_digest, _DIGEST, "CELL_DATA", empty=True)
         object.__setattr__(
-            self, "levels", given.texts("levels", self.levels, MAX_LEVELS, checks.MAX_LABEL, "CELL_DATA")
+            self, "levels", validators.texts("levels", self.levels, MAX_LEVELS, checks.MAX_LABEL, "CELL_DATA")
         )
         checks.one_of("the domain", self.domain, _DOMAINS, "CELL_DATA")
-        given.text("the weight", self.weight, checks.MAX_LABEL, "CELL_DATA")
+        validators.text("the weight", self.weight, checks.MAX_LABEL, "CELL_DATA")
         if self.bounds is not None:
-            object.__setattr__(self, "bounds", given.pair(self.bounds))
+            object.__setattr__(self, "bounds", validators.pair(self.bounds))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,29 +159,29 @@ class Cell:
     plan: ReleasePlan | None = None
 
     def __post_init__(self) -> None:
-        given.matches("the id of a cell", self.id, _ID, "CELL_ID")
-        given.line("the name of a cell", self.name, MAX_NAME, "CELL_NAME")
+        validators.matches("the id of a cell", self.id, _ID, "CELL_ID")
+        validators.line("the name of a cell", self.name, MAX_NAME, "CELL_NAME")
         if not self.name.strip():
             raise InputError("CELL_NAME", "Expected a name for the cell, with at least one visible character.")
-        given.matches("the page of a cell", self.page, _WORD, "CELL_PAGE")
-        given.matches("the view of a cell", self.view, _WORD, "CELL_PAGE", empty=True)
-        given.matches("the part of a cell", self.part, _WORD, "CELL_PAGE", empty=True)
+        validators.matches("the page of a cell", self.page, _WORD, "CELL_PAGE")
+        validators.matches("the view of a cell", self.view, _WORD, "CELL_PAGE", empty=True)
+        validators.matches("the part of a cell", self.part, _WORD, "CELL_PAGE", empty=True)
         for what in ("about", "note", "caption", "answer", "alt", "label", "code"):
             limit = MAX_CODE if what == "code" else MAX_TEXT
-            given.text(f"the {what} of a cell", getattr(self, what), limit, "CELL_TEXT")
-        object.__setattr__(self, "settings", given.settings(self.settings))
+            validators.text(f"the {what} of a cell", getattr(self, what), limit, "CELL_TEXT")
+        object.__setattr__(self, "settings", validators.settings(self.settings))
         if self.data is not None and not isinstance(self.data, DataNote):
             raise InputError("CELL_DATA", "Expected the data of a cell to be a note of a data set.")
         if self.figure is not None:
             object.__setattr__(self, "figure", Drawing.of(self.figure))
         if self.columns is not None:
-            object.__setattr__(self, "columns", given.columns(self.columns))
-        badges = given.texts("badges", self.badges, len(_BADGES), MAX_NAME, "CELL_KIND")
+            object.__setattr__(self, "columns", validators.columns(self.columns))
+        badges = validators.texts("badges", self.badges, len(_BADGES), MAX_NAME, "CELL_KIND")
         object.__setattr__(self, "badges", tuple(checks.one_of("a badge", one, _BADGES, "CELL_KIND") for one in badges))
         if self.seed is not None:
             checks.seed(self.seed)
-        given.matches("the version", self.version, _VERSION, "CELL_VERSION")
-        given.moment(self.made)
+        validators.matches("the version", self.version, _VERSION, "CELL_VERSION")
+        validators.moment(self.made)
         if not isinstance(self.holds_counts, bool):
             raise InputError("CELL_KIND", "Expected holds_counts to be true or false.")
         if self.plan is not None and not isinstance(self.plan, ReleasePlan):

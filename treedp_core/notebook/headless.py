@@ -22,16 +22,16 @@ from treedp_core.errors.metrics import METRICS
 from treedp_core.experiment import Experiment, Outcome, grid, sweep
 from treedp_core.figures.sweep import of
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.notebook.bundle import files_of
 from treedp_core.notebook.cell import NOT_REVIEWED, SWEEP, Cell
 from treedp_core.notebook.code import File, Ran, call, given
-from treedp_core.notebook.drawing import Drawing
 from treedp_core.notebook.executors import EXECUTORS, Ended, executor_of, say
-from treedp_core.notebook.given import MAX_TABLE_ROWS, table_of
-from treedp_core.notebook.ipynb import ipynb_of
-from treedp_core.notebook.picture import drawable
-from treedp_core.notebook.report import report_of
+from treedp_core.notebook.export.bundle import files_of
+from treedp_core.notebook.export.ipynb import ipynb_of
+from treedp_core.notebook.export.picture import drawable
+from treedp_core.notebook.export.report import report_of
+from treedp_core.notebook.file.drawing import Drawing
 from treedp_core.notebook.study import checked, note_of, visible
+from treedp_core.notebook.validators import MAX_TABLE_ROWS, table_of
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records import Dataset, DomainSource, count_hierarchy, domain_of_values, domain_taken_from_the_data

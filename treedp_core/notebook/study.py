@@ -10,14 +10,14 @@ from typing import Final, TypeVar
 
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
-from treedp_core.notebook import listed, noted
+from treedp_core.notebook import range_lists, saved_plans
 from treedp_core.notebook.book import Notebook
 from treedp_core.notebook.cell import Cell, DataNote, without_counts
 from treedp_core.notebook.code import Ran, given
-from treedp_core.notebook.given import CONTROL
-from treedp_core.notebook.listed import Listed
-from treedp_core.notebook.noted import Noted
-from treedp_core.notebook.told import FINGERPRINT
+from treedp_core.notebook.export.cell_summary import FINGERPRINT
+from treedp_core.notebook.range_lists import Listed
+from treedp_core.notebook.saved_plans import Noted
+from treedp_core.notebook.validators import CONTROL
 from treedp_core.plans import ReleasePlan
 from treedp_core.privacy.origin import origin_of_text
 from treedp_core.records import Dataset
@@ -155,8 +155,8 @@ class Study:
     noted: tuple[Noted, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ranges", listed.checked(self.ranges))
-        object.__setattr__(self, "noted", noted.checked(self.noted))
+        object.__setattr__(self, "ranges", range_lists.checked(self.ranges))
+        object.__setattr__(self, "noted", saved_plans.checked(self.noted))
         if len(self.tables) > MAX_TABLES or len(self.asked) > MAX_ASKED:
             raise InputError("STUDY_TABLES", f"Expected at most {MAX_TABLES} tables in a notebook.")
 
@@ -172,7 +172,7 @@ class Study:
             settings=_untuned(self.settings),
             tables=(),
             plan=None if tells_epsilon(self.settings) else without_counts(self.plan),
-            noted=() if tells_epsilon(self.settings) else noted.public(self.noted),
+            noted=() if tells_epsilon(self.settings) else saved_plans.public(self.noted),
             asked=(*still_asked(self.asked, self.tables), *(Asked(one.slot, one.note, one.how) for one in self.tables))[
                 -MAX_ASKED:
             ],

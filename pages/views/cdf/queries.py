@@ -17,7 +17,7 @@ from pages.ui.reading import by_worker, say
 from pages.ui.result import forget
 from pages.ui.text import lit, small_print
 from pages.views.cdf import settings as s
-from treedp_core.notebook.listed import Listed
+from treedp_core.notebook.range_lists import Listed
 from treedp_core.notebook.study import visible
 from treedp_core.records.watched import read
 from treedp_core.studies.cdf.matrices.listed import doubtful_marks, ranges_of_table

@@ -23,7 +23,7 @@ from pages.ui.text import lit, small_print
 from pages.ui.upload import Count
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.figures.icicle import icicle
+from treedp_core.figures.trees.icicle import icicle
 from treedp_core.notebook.code import Ran, call
 from treedp_core.records import (
     HeldColumns,

@@ -19,12 +19,12 @@ from pages.ui.settings import is_page
 from pages.ui.text import lit, prose, small_print
 from pages.views.notebook import words
 from treedp_core.checks import InputError
-from treedp_core.figures.kept import redrawn
+from treedp_core.figures.base.cell_figures import redrawn
 from treedp_core.notebook import Cell, Notebook
-from treedp_core.notebook.bundle import tables_of
 from treedp_core.notebook.cell import MAX_NAME
-from treedp_core.notebook.given import MAX_TEXT
-from treedp_core.notebook.notes import safe_markdown
+from treedp_core.notebook.export.bundle import tables_of
+from treedp_core.notebook.export.notes import safe_markdown
+from treedp_core.notebook.validators import MAX_TEXT
 from treedp_core.records.export.columns import Columns
 from treedp_core.records.export.tables import IN_NAMES, csv_bytes, zipped
 from treedp_core.words import plural

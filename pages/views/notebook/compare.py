@@ -16,10 +16,10 @@ from pages.ui.text import lit, plain, prose, small_print
 from pages.views.notebook.cell import empty
 from pages.views.notebook.sides import sides_of
 from treedp_core.checks import InputError
-from treedp_core.figures.kept import overlaid, redrawn
+from treedp_core.figures.base.cell_figures import overlaid, redrawn
 from treedp_core.notebook import Cell
-from treedp_core.notebook import compare as core
-from treedp_core.notebook.paired import matched, most_trials, on_common_noise, spread_of
+from treedp_core.notebook.comparison import compare as core
+from treedp_core.notebook.comparison.paired import matched, most_trials, on_common_noise, spread_of
 from treedp_core.records.export.columns import Columns
 from treedp_core.words import short, whole
 

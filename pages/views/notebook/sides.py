@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pages.ui import rerun
 from treedp_core.notebook import Cell
-from treedp_core.notebook.paired import AnySide
+from treedp_core.notebook.comparison.paired import AnySide
 
 
 def sides_of(cells: Sequence[Cell]) -> list[list[AnySide]]:

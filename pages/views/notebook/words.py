@@ -10,7 +10,7 @@ from pages.ui.text import lit, plain
 from sample_data.catalogue import SAMPLES
 from treedp_core import __version__
 from treedp_core.notebook import Cell
-from treedp_core.notebook.notes import safe_markdown
+from treedp_core.notebook.export.notes import safe_markdown
 from treedp_core.records import Dataset
 
 EMPTY: Final = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from treedp_core.figures.icicle import HOW
-from treedp_core.figures.reliability import reliability_icicle, useful_shares
+from treedp_core.figures.trees.icicle import HOW
+from treedp_core.figures.trees.reliability import reliability_icicle, useful_shares
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.studies.budget import Comparison, Reliability, Result, Search, map_table, reliability, useful_table
 from treedp_core.views.budget import words

@@ -10,7 +10,7 @@ from treedp_core import checks
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.notebook.listed import WORD
+from treedp_core.notebook.range_lists import WORD
 from treedp_core.postprocess.isotonic import FITS
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.accounting import USUAL

@@ -7,10 +7,11 @@ from functools import partial
 from typing import Any
 
 from treedp_core.errors.compare import most_visible
-from treedp_core.figures import levels, strips, sweep
+from treedp_core.figures import sweep
 from treedp_core.figures.consistency import balance_and_tree
-from treedp_core.figures.icicle import HOW
-from treedp_core.notebook.paired import AnySide, Side
+from treedp_core.figures.trees import levels, strips
+from treedp_core.figures.trees.icicle import HOW
+from treedp_core.notebook.comparison.paired import AnySide, Side
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep import before_after

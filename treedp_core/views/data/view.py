@@ -7,8 +7,8 @@ from functools import partial
 from typing import Final
 
 from treedp_core.checks import MAX_NODES
-from treedp_core.figures.icicle import HOW, drafted
-from treedp_core.figures.strips import count_strips, strip_table
+from treedp_core.figures.trees.icicle import HOW, drafted
+from treedp_core.figures.trees.strips import count_strips, strip_table
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records.dataset import children_table

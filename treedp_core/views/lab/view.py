@@ -8,9 +8,9 @@ from functools import partial
 
 from treedp_core.checks import InputError
 from treedp_core.experiment import draw_once
-from treedp_core.figures.draw import MAX_POINTS
 from treedp_core.figures.sweep import draw_figure, line_figure
-from treedp_core.notebook.paired import AnySide, Side
+from treedp_core.figures.trees.draw import MAX_POINTS
+from treedp_core.notebook.comparison.paired import AnySide, Side
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep import lines as sweep

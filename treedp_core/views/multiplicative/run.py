@@ -6,8 +6,8 @@ from functools import partial
 from typing import Final
 
 from treedp_core.figures.multiplicative import labelled_tree, thresholds_against
-from treedp_core.notebook.paired import AnySide
-from treedp_core.notebook.sides import ThresholdSide
+from treedp_core.notebook.comparison.paired import AnySide
+from treedp_core.notebook.comparison.sides import ThresholdSide
 from treedp_core.privacy import Provenance as Kind
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records import Dataset

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from treedp_core import checks
 from treedp_core.experiment import Experiment
-from treedp_core.figures.draft import Draft
+from treedp_core.figures.base.draft import Draft
 from treedp_core.figures.protects import beliefs_and_levels, misses_and_levels
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation

@@ -7,10 +7,10 @@ from functools import partial
 from typing import Final
 
 from treedp_core.experiment import Experiment
+from treedp_core.figures.base.style import AFTER, BEFORE
 from treedp_core.figures.protects import beliefs_and_levels
-from treedp_core.figures.small_tree import small_tree
-from treedp_core.figures.style import AFTER, BEFORE
 from treedp_core.figures.sweep import line_figure
+from treedp_core.figures.trees.small_tree import small_tree
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records import Dataset

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Final
 
 from treedp_core.checks import InputError
-from treedp_core.figures.of_topdown import marginals_of
 from treedp_core.figures.topdown import bias_by_count, dots
+from treedp_core.figures.topdown_release import marginals_of
 from treedp_core.privacy.origin import CHOOSE
 from treedp_core.studies.topdown import OrderResult, RuleResult, on_leaves, projections, ways_of_orders, ways_of_rules
 from treedp_core.studies.topdown import orders as study

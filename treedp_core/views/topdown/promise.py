@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from treedp_core.checks import InputError
-from treedp_core.figures.draft import Draft
+from treedp_core.figures.base.draft import Draft
 from treedp_core.figures.topdown import epsilon_curves, extra_noise_curves
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.privacy.inspector import MAX_PAIRS, Inspection, inspect

@@ -6,8 +6,8 @@ from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 
-from treedp_core.notebook.paired import AnySide
-from treedp_core.notebook.sides import TopDownSide
+from treedp_core.notebook.comparison.paired import AnySide
+from treedp_core.notebook.comparison.sides import TopDownSide
 from treedp_core.studies.topdown.wanted import RULES, rules_for
 from treedp_core.views.entries import Entry, alone
 from treedp_core.views.finding import Tables

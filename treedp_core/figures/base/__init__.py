@@ -1,0 +1,1 @@
+"""What all figures share: drafts, palette, axes, curves and texts, and how a figure leaves the page."""

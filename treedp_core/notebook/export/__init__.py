@@ -1,0 +1,1 @@
+"""How a study leaves the app: scripts, notebooks, reports, bundles, and what each says of a cell."""

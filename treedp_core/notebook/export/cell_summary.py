@@ -1,0 +1,138 @@
+"""What a cell says of itself in every export: its facts, and Markdown of the app made plain, safe, or HTML."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Final
+
+from treedp_core.notebook.cell import NOT_REVIEWED, SWEEP, Cell
+from treedp_core.notebook.export.notes import FENCE, marked_headings, safe_markdown
+from treedp_core.privacy.origin import DOOR, NOT_PRIVATE
+from treedp_core.registry import CLAIM
+from treedp_core.words import plural
+
+FINGERPRINT: Final = 16
+"""Digits of a fingerprint that are shown."""
+WARNING: Final = f"{NOT_PRIVATE}: shows or depends on exact counts, not for publication. {DOOR}"
+_ICON: Final = re.compile(r":material/\w+:\s*")
+_COLOUR: Final = re.compile(r":(?:[a-z]+-?[a-z]*)\[([^\]]*)\]")
+_CODE: Final = re.compile(r"(`+)(.+?)\1")
+_BOLD: Final = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
+_ITALIC: Final = re.compile(r"(?<![\w*])\*(?=\S)([^*]+?)(?<=\S)\*(?![\w*])")
+_HEADING: Final = re.compile(r"#{1,6}\s+.*")
+_BULLET: Final = re.compile(r"[-*+]\s+.*")
+_HIDDEN: Final = re.compile("\x00(\\d+)\x00")
+
+
+def facts(cell: Cell) -> list[tuple[str, str]]:
+    """Return what a cell came from, as names and plain text."""
+    page = " › ".join(filter(None, (cell.page, cell.view)))
+    told = [("Made by", "treedp run, from a script")] if cell.page == SWEEP else [("Page", page)]
+    if cell.about:
+        told.append(("Made from", cell.about))
+    if cell.data is not None:
+        levels = " › ".join(cell.data.levels)
+        about = f"{cell.data.name}{f' ({levels})' if levels else ''}, categories {cell.data.domain}"
+        told.append(("Data", about))
+        told.append(("Fingerprint", f"{cell.data.fingerprint[:FINGERPRINT]} …"))
+    settings = "; ".join(f"{key} = {', '.join(values)}" for key, values in cell.settings.items())
+    told.append(("Settings", settings or "all as they are at first"))
+    if NOT_REVIEWED in cell.badges:
+        told.append(("A plug-in was used", CLAIM))
+    if cell.seed is not None:
+        told.append(("Seed", str(cell.seed)))
+    return [*told, ("TreeDP", cell.version), ("Made", cell.made)]
+
+
+def fact_line(cell: Cell) -> str:
+    """Return the facts of a cell on one line."""
+    return " · ".join(f"{name} {value}" for name, value in facts(cell) if name not in ("Page", "Made", "Made by"))
+
+
+def warning(cells: Iterable[Cell]) -> str:
+    """Return what must stand above some cells: nothing where none of them is NOT PRIVATE."""
+    marked = [cell for cell in cells if cell.is_private_only]
+    return f"{WARNING} It holds for {plural(len(marked), 'figure')} below." if marked else ""
+
+
+def head(cells: Iterable[Cell], title: str, why_none: str) -> list[str]:
+    """Return the paragraphs (Markdown) that stand above some cells: title, warning, and why there are no pictures."""
+    told = warning(cells)
+    return [f"# {safe(title)}", *filter(None, (told and f"**{told}**", safe(why_none)))]
+
+
+def is_simulated(cell: Cell) -> bool:
+    """Return whether a cell's table has a simulated release beside what is true."""
+    columns = (*(cell.columns or ()), cell.label)
+    return "simulation" in cell.badges and any(NOT_PRIVATE in one for one in columns)
+
+
+def plain(markdown: str, *, typed: bool = False) -> str:
+    """Return Markdown of the app as text on one line; what was `typed` keeps colours and icons as text.
+
+    >>> plain("**Half** of `a*b` :red[:material/lock: is] 2 × *n*")
+    'Half of a*b is 2 × n'
+    """
+    kept: list[str] = []
+    text = _hide_code(_spelled(markdown, typed), kept)
+    text = _ITALIC.sub(r"\1", _BOLD.sub(r"\1", text))
+    text = re.sub(r"(?m)^\s*(#{1,6}|[-*+])\s+", "", text)
+    return " ".join(_HIDDEN.sub(lambda found: kept[int(found[1])], text).replace("\\", "").split())
+
+
+def safe(markdown: str) -> str:
+    r"""Return Markdown without images, links, HTML and formulas, for readers that would follow them.
+
+    >>> safe("**Half** ![x](http://a) :red[now] `<i>`")
+    '**Half** `![x](http://a)` now `<i>`'
+    """
+    return safe_markdown(_spelled(markdown))
+
+
+def as_html(markdown: str, *, typed: bool = False) -> str:
+    r"""Return Markdown as HTML: paragraphs, headings, lists, bold, italic and code; all else is text. See `plain`.
+
+    >>> as_html("**Half** of `<b>`\n\n- one\n- <i>")
+    '<p><strong>Half</strong> of <code>&lt;b&gt;</code></p><ul><li>one</li><li>&lt;i&gt;</li></ul>'
+    """
+    out: list[str] = []
+    for block in re.split(r"\n\s*\n", _spelled(markdown, typed).strip()):
+        if FENCE in block:
+            out.append(f"<p>{_inline(' '.join(map(str.strip, block.splitlines())))}</p>")
+            continue
+        for kind, lines in groupby(map(str.strip, block.splitlines()), _kind):
+            if kind is _BULLET:
+                out.append("<ul>" + "".join(f"<li>{_inline(one.split(maxsplit=1)[1])}</li>" for one in lines) + "</ul>")
+            elif kind is _HEADING:
+                out += [f"<h4>{_inline(one.split(maxsplit=1)[1])}</h4>" for one in lines]
+            elif words := " ".join(lines):
+                out.append(f"<p>{_inline(words)}</p>")
+    return "".join(out)
+
+
+def _kind(line: str) -> re.Pattern[str] | None:
+    return next((one for one in (_HEADING, _BULLET) if one.fullmatch(line)), None)
+
+
+def _spelled(markdown: str, typed: bool = False) -> str:
+    """Markdown without what only the app's own reader knows, as the app writes it and no user does."""
+    text = markdown.replace("\x00", "")
+    return marked_headings(text) if typed else _COLOUR.sub(r"\1", _ICON.sub("", text))
+
+
+def _hide_code(text: str, kept: list[str]) -> str:
+    def hide(found: re.Match[str]) -> str:
+        kept.append(found[2].strip())
+        return f"\x00{len(kept) - 1}\x00"
+
+    return _CODE.sub(hide, text)
+
+
+def _inline(text: str) -> str:
+    kept: list[str] = []
+    shown = html.escape(_hide_code(text, kept)).replace("\\", "")
+    shown = _ITALIC.sub(r"<em>\1</em>", _BOLD.sub(r"<strong>\1</strong>", shown))
+    return _HIDDEN.sub(lambda found: f"<code>{html.escape(kept[int(found[1])])}</code>", shown)

@@ -1,0 +1,175 @@
+"""Cells as a report: one HTML file that opens without a network, its figures alive, and that prints on A4."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from treedp_core.figures.base.browser import plotly_js
+from treedp_core.figures.base.export_layout import dressed
+from treedp_core.notebook.cell import Cell
+from treedp_core.notebook.export.cell_summary import as_html, facts, plain, warning
+from treedp_core.notebook.export.ipynb import in_html
+from treedp_core.notebook.export.picture import drawable, dress_of
+from treedp_core.notebook.export.program import Section, program_of
+from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.records.export.tables import IN_NAMES
+from treedp_core.words import plural, unbroken
+
+WIDTH: Final = 690
+"""Pixels of a figure: what A4 has between its margins."""
+HEIGHT: Final = 420
+LEAST: Final = 300
+MOST: Final = 900
+ROWS: Final = 40
+"""Rows of a table that are shown."""
+SAVED: Final = (900, 600)
+"""Pixels of a picture that its buttons save."""
+_SHORT: Final = 600
+"""Characters of a note that stays on one page with its figure."""
+_KIND: Final = ("kind", "private")
+
+STYLE: Final = """
+@page { size: A4; margin: 14mm 13mm; }
+* { box-sizing: border-box; }
+body { font: 15px/1.5 system-ui, "Segoe UI", Helvetica, Arial, sans-serif; color: #1f2328; background: #fff;
+  max-width: 690px; margin: 32px auto; padding: 0; }
+h1 { font-size: 26px; line-height: 1.2; margin: 0 0 8px; }
+h2 { font-size: 19px; margin: 36px 0 4px; break-after: avoid; }
+.warning { color: #a33e00; border: 1px solid #d55e00; border-radius: 6px; padding: 8px 12px; font-weight: 600; }
+.badges span { font-size: 12px; border: 1px solid #8c959f; border-radius: 10px; padding: 1px 8px; margin-right: 6px; }
+.badges .private { color: #a33e00; border-color: #d55e00; font-weight: 600; }
+.figure { break-inside: avoid; margin: 8px 0; }
+.plot { width: 690px; }
+.caption, .facts, .foot { font-size: 12.5px; color: #57606a; }
+.note { border-left: 3px solid #d0d7de; padding-left: 12px; }
+.keep { break-inside: avoid; }
+dl.facts { display: grid; grid-template-columns: max-content 1fr; gap: 0 12px; margin: 8px 0; }
+dl.facts dd { margin: 0; overflow-wrap: anywhere; }
+pre { font-size: 12px; line-height: 1.4; background: #f6f8fa; padding: 10px; overflow-x: auto; border-radius: 6px; }
+table { border-collapse: collapse; font-size: 12.5px; display: block; overflow-x: auto; }
+td, th { padding: 2px 10px 2px 0; text-align: left; border-bottom: 1px solid #d0d7de; }
+code { background: #f6f8fa; padding: 0 3px; border-radius: 3px; }
+button { font: inherit; font-size: 12px; padding: 1px 10px; margin-right: 6px; cursor: pointer; }
+summary { cursor: pointer; font-size: 13px; color: #57606a; }
+@media print { .screen { display: none !important; } body { margin: 0; } h1 { margin-top: 0; }
+  section { break-inside: auto; } .warning { break-inside: avoid; } }
+"""
+SCRIPT: Final = """
+const waiting = [...document.querySelectorAll(".figure")];
+function draw(box) {
+  const drawn = JSON.parse(box.querySelector("script").textContent);
+  Plotly.newPlot(box.querySelector(".plot"), drawn.data, drawn.layout, {displayModeBar: false});
+  for (const button of box.querySelectorAll("button")) {
+    button.onclick = () => Plotly.downloadImage(
+      {data: drawn.data, layout: drawn.saved},
+      {format: button.dataset.format, filename: drawn.name, width: drawn.saved.width, height: drawn.saved.height});
+  }
+}
+function next() {
+  if (waiting.length) {
+    draw(waiting.shift());
+    setTimeout(next);
+  }
+}
+addEventListener("beforeprint", () => { while (waiting.length) draw(waiting.shift()); });
+next();
+"""
+
+
+def report_of(cells: Sequence[Cell], title: str, size: tuple[int, int] = SAVED) -> bytes:
+    """Return a report: for each cell its name, note, figure, answer, caption, what it came from, table and code.
+
+    Nothing in it asks for anything elsewhere, and only its own two scripts may run. Its buttons save figures of a
+    `size` in px, as pictures with their words inside.
+    """
+    sections = program_of(cells).sections
+    parts = "\n".join(_section(number, one, size) for number, one in enumerate(sections, 1))
+    has_figures = any(drawable(cell) for cell in cells)
+    scripts = [plotly_js(), SCRIPT] if has_figures else []
+    allowed = " ".join(f"'sha256-{_digest(one)}'" for one in scripts) or "'none'"
+    policy = (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    told = warning(cells)
+    head = f"<title>{'NOT PRIVATE: ' if told else ''}{html.escape(title)}</title>"
+    mark = f'<meta name="treedp-privacy" content="{html.escape(told)}">' if told else ""
+    above = f'<p class="warning">{html.escape(told)}</p>' if told else ""
+    foot = f"Made with TreeDP {html.escape(cells[-1].version) if cells else ''}."
+    return "\n".join(
+        (
+            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"{head}{mark}<style>{STYLE}</style></head><body>",
+            f'<h1>{html.escape(title)}</h1>{above}{parts}<p class="foot">{foot}</p>',
+            *(f"<script>{one}</script>" for one in scripts),
+            "</body></html>",
+        )
+    ).encode()
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _section(number: int, section: Section, size: tuple[int, int]) -> str:
+    cell = section.cell
+    badges = "".join(f'<span class="{_KIND[name == NOT_PRIVATE]}">{html.escape(name)}</span>' for name in cell.badges)
+    told = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd>" for name, value in facts(cell))
+    head = [
+        f'<h2>{number}. {html.escape(cell.name)}</h2><p class="badges">{badges}</p>',
+        f'<p class="warning">{html.escape(plain(cell.label))}</p>' if cell.label else "",
+        f'<div class="note">{as_html(cell.note, typed=True)}</div>' if cell.note else "",
+    ]
+    kept = "keep" if len(cell.note) <= _SHORT else "long"
+    answer, caption = as_html(unbroken(cell.answer)), as_html(unbroken(cell.caption))
+    parts = [
+        f'<section id="cell-{number}"><div class="{kept}">{"".join(head)}{_figure(section, size)}</div>',
+        f'<div class="keep">{answer}<div class="caption">{caption}</div></div>',
+        f'<dl class="facts keep">{told}</dl>',
+        _table(cell),
+        _details("Code", f"<pre>{html.escape(cell.code)}</pre>") if section.code else "",
+        "</section>",
+    ]
+    return "".join(parts)
+
+
+def _figure(section: Section, size: tuple[int, int]) -> str:
+    figure = drawable(section.cell)
+    if figure is None:
+        return ""
+    layout = figure.get("layout", {})
+    height = layout.get("height") or HEIGHT
+    shown = layout | {"width": WIDTH, "height": min(MOST, height if height >= LEAST else HEIGHT), "autosize": False}
+    saved = dressed(figure, dress_of(section.cell), *size)["layout"]
+    name = "-".join(filter(None, ("treedp", IN_NAMES if section.cell.is_private_only else "", section.name)))
+    drawn = {"data": figure.get("data", []), "layout": shown, "saved": saved, "name": name}
+    alt = html.escape(plain(section.cell.alt), quote=True)
+    buttons = "".join(f'<button data-format="{one}">{one.upper()}</button>' for one in ("svg", "png"))
+    return (
+        f'<div class="figure"><div class="plot" role="img" aria-label="{alt}" style="height:{shown["height"]}px"></div>'
+        f'<p class="screen">{buttons}</p><script type="application/json">{_json(drawn)}</script></div>'
+    )
+
+
+def _json(value: dict[str, Any]) -> str:
+    """JSON that cannot end the element it stands in."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _table(cell: Cell) -> str:
+    if not cell.columns:
+        return ""
+    n_rows, table = in_html(cell.columns, ROWS)
+    return _details(f"Table, {plural(n_rows, 'row')}", table)
+
+
+def _details(name: str, inside: str) -> str:
+    return f'<details class="screen"><summary>{html.escape(name)}</summary>{inside}</details>'

@@ -1,0 +1,1 @@
+"""The file that a study is saved in: an archive of JSON and arrays, whose parts are checked one by one."""

@@ -177,7 +177,7 @@ def attempt(file: bytes, use: str) -> str:
     """Count a file in the core; return "counted" or the code of its refusal."""
     from treedp_core.checks import InputError
     from treedp_core.records import count_bins, count_hierarchy, domain_taken_from_the_data, inspect
-    from treedp_core.records.read.holding import hold
+    from treedp_core.records.read.column_cache import hold
 
     with suppress(InputError):  # what a page does first; what it refuses is counted from the file
         hold(file)

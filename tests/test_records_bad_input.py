@@ -30,7 +30,8 @@ from treedp_core.records import (
     domain_taken_from_the_data,
     inspect,
 )
-from treedp_core.records.read import arrow_tables, sources
+from treedp_core.records.read import sources
+from treedp_core.records.read.arrow import tables
 
 FROM_DATA = domain_taken_from_the_data()
 
@@ -335,7 +336,7 @@ def test_a_gzip_bomb_is_refused_by_its_trailer_and_by_its_flow(monkeypatch: pyte
 
 
 def test_a_parquet_run_length_bomb_is_refused_by_its_footer(monkeypatch: pytest.MonkeyPatch) -> None:  # A17, A24
-    monkeypatch.setattr(arrow_tables, "MAX_ROWS", 1_000_000)
+    monkeypatch.setattr(tables, "MAX_ROWS", 1_000_000)
     bomb = parquet(a=one_label("x", 1_000_001))
     assert len(bomb) < 10_000
     assert refusal(lambda: inspect(bomb)).code == "TOO_MANY_ROWS"
@@ -368,7 +369,7 @@ def test_an_index_beyond_its_dictionary_is_refused() -> None:
 
 
 def test_a_row_group_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrow_tables, "MAX_ROW_GROUP_BYTES", 1000)
+    monkeypatch.setattr(tables, "MAX_ROW_GROUP_BYTES", 1000)
     assert refusal(lambda: count(parquet(a=[f"label {i}" for i in range(1000)]))).code == "ROW_GROUP_TOO_LARGE"
 
 

@@ -31,7 +31,7 @@ from treedp_core.records.edges import (
     interval_labels,
     own_edges,
 )
-from treedp_core.records.read.numeric import look_at_numbers
+from treedp_core.records.read.numbers.numeric import look_at_numbers
 
 LABEL = re.compile(r"\[(\S+), (\S+)[)\]]")
 

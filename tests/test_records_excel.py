@@ -27,9 +27,9 @@ from treedp_core.records import (
     domain_taken_from_the_data,
     inspect,
 )
-from treedp_core.records.read.holding import hold
-from treedp_core.records.read.numeric import look_at_numbers
-from treedp_core.records.read.sheet import letters_of
+from treedp_core.records.read.column_cache import hold
+from treedp_core.records.read.numbers.numeric import look_at_numbers
+from treedp_core.records.read.spreadsheet.sheet import letters_of
 from treedp_core.records.recipe import as_json, recipe_of
 
 FROM_DATA = domain_taken_from_the_data()

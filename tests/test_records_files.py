@@ -315,7 +315,7 @@ def test_files_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 MEASURE = """
 import re, resource, sys
 from treedp_core.records import count_hierarchy, domain_taken_from_the_data
-import treedp_core.records.read.arrow_csv, treedp_core.records.read.arrow_tables
+import treedp_core.records.read.arrow.csv, treedp_core.records.read.arrow.tables
 def peak():
     try:  # the peak that getrusage gives is also that of the process this one was forked from
         return int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read()).group(1))

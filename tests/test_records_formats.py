@@ -20,10 +20,12 @@ from pyarrow.csv import ParseOptions
 from oracles_records import as_csv
 from treedp_core.checks import InputError
 from treedp_core.records import count_bins, count_hierarchy, domain_taken_from_the_data, inspect
-from treedp_core.records.read import arrow_ipc, lent, sheet
-from treedp_core.records.read.holding import hold
+from treedp_core.records.read.arrow import ipc
+from treedp_core.records.read.arrow import stream as arrow_stream
+from treedp_core.records.read.column_cache import hold
 from treedp_core.records.read.readers import READERS, formats
 from treedp_core.records.read.sources import BLOCK_BYTES
+from treedp_core.records.read.spreadsheet import sheet
 from treedp_core.words import whole
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -109,9 +111,9 @@ def test_the_records_are_those_of_a_csv_file(how: str) -> None:
 def test_arrow_is_not_the_last_to_let_go_of_a_file_and_nothing_of_the_file_stays(kind: str) -> None:
     """Its thread, the last to let go of a view of Python's, would abort a program that ends just then."""
     stream = io.BytesIO(b"region,city\nNorth,Kiel\n" if kind == "csv" else arrow())
-    lent._LATEST.clear()
+    arrow_stream._LATEST.clear()
     count_hierarchy(stream, LEVELS, domain=FROM_DATA)
-    held, kept = list(lent._LATEST), weakref.ref(stream)
+    held, kept = list(arrow_stream._LATEST), weakref.ref(stream)
     views = [one for one in held if isinstance(one, pa.PythonFile)]
     assert views and all(view.read(1) == b"" for view in views)
     assert (kind == "csv") == any(isinstance(one, ParseOptions) for one in held), "it has a function that Arrow calls"
@@ -240,7 +242,7 @@ def test_the_bytes_of_a_message_are_those_that_its_columns_take_up() -> None:
     out = io.BytesIO()
     with pa.ipc.new_stream(out, content.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         writer.write_table(content)
-    told = [arrow_ipc._told(bytes(m.metadata), m.body) for m in pa.ipc.MessageReader.open_stream(out.getvalue())]
+    told = [ipc._told(bytes(m.metadata), m.body) for m in pa.ipc.MessageReader.open_stream(out.getvalue())]
     assert [one.rows for one in told] == [0, 5000]
     assert 5_000_000 <= told[1].n_bytes <= 5_100_000 and len(out.getvalue()) < 100_000
 

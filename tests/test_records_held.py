@@ -27,8 +27,8 @@ from treedp_core.records import (
 )
 from treedp_core.records.hierarchies import labels_of, leaves_of, suggested
 from treedp_core.records.read import sources
-from treedp_core.records.read.holding import MAX_HELD_COLUMNS, hold
-from treedp_core.records.read.numeric import look_at_numbers
+from treedp_core.records.read.column_cache import MAX_HELD_COLUMNS, hold
+from treedp_core.records.read.numbers.numeric import look_at_numbers
 
 CITIES = ["Kiel", "Ulm", "Grüße 😀", "", " ", "Rome", "e\u0301", "\xe9"]
 

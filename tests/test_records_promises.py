@@ -26,7 +26,7 @@ from treedp_core.records import (
     domain_taken_from_the_data,
 )
 from treedp_core.records.domain import Domain
-from treedp_core.records.read.numeric import look_at_numbers
+from treedp_core.records.read.numbers.numeric import look_at_numbers
 
 FROM_DATA = domain_taken_from_the_data()
 ADD, REPLACE = NeighbouringRelation.ADD_OR_REMOVE_ONE, NeighbouringRelation.REPLACE_ONE
@@ -261,7 +261,7 @@ def test_units_are_followed_over_batches_and_kinds(monkeypatch: pytest.MonkeyPat
     who, what = rng.integers(0, 40, 900), rng.integers(0, 3, 900)
     table = pa.table({"who": pa.array([str(w) for w in who]).cast(kind), "v": what})
     rows = first_rows([(str(w), int(v)) for w, v in zip(who, what, strict=True)], 7)
-    monkeypatch.setattr("treedp_core.records.read.arrow_tables.BATCH_ROWS", 50)
+    monkeypatch.setattr("treedp_core.records.read.arrow.tables.BATCH_ROWS", 50)
     monkeypatch.setattr("treedp_core.records.read.units._MERGE", 5)
     monkeypatch.setattr("treedp_core.records.read.sources.BLOCK_BYTES", 200)
     file = io.BytesIO()
@@ -403,7 +403,7 @@ def test_the_unit_of_weighted_rows_is_said(by: str) -> None:
 def test_bounds_are_judged_on_every_row_however_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     cells = [*rng.integers(-50, 8000, 500).tolist(), "", "ten", "inf", "-inf", 0.25]
-    monkeypatch.setattr("treedp_core.records.read.arrow_tables.BATCH_ROWS", 60)
+    monkeypatch.setattr("treedp_core.records.read.arrow.tables.BATCH_ROWS", 60)
     text = [str(cell) for cell in cells]
     for origin in (("v\n" + "".join(f"{cell},\n"[:-2] + "\n" if cell else '""\n' for cell in text)).encode(),
                    as_parquet(v=text)):  # fmt: skip
@@ -420,8 +420,8 @@ def test_bounds_are_judged_on_every_row_however_it_is_written(monkeypatch: pytes
 
 
 def test_a_look_at_many_rows_stops_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treedp_core.records.read.numeric.LOOK_ROWS", 100)
-    monkeypatch.setattr("treedp_core.records.read.arrow_tables.BATCH_ROWS", 60)
+    monkeypatch.setattr("treedp_core.records.read.numbers.numeric.LOOK_ROWS", 100)
+    monkeypatch.setattr("treedp_core.records.read.arrow.tables.BATCH_ROWS", 60)
     look = look_at_numbers(as_parquet(v=list(range(1000))), "v")
     assert look.rows == 120 and not look.is_whole
 

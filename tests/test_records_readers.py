@@ -19,8 +19,8 @@ from treedp_core.experiment import Experiment
 from treedp_core.plans import ReleasePlan
 from treedp_core.records import ReadOptions, count_bins, count_hierarchy, domain_taken_from_the_data, inspect
 from treedp_core.records.read import READERS
+from treedp_core.records.read.column_cache import hold
 from treedp_core.records.read.file_checks import checked_columns, encoding_error
-from treedp_core.records.read.holding import hold
 from treedp_core.records.read.readers import Reader
 from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
 from treedp_core.records.read.sources import ByteStream, FileSource

@@ -25,9 +25,9 @@ from treedp_core.records import (
     domain_of_values,
     domain_taken_from_the_data,
 )
-from treedp_core.records.read.holding import hold
-from treedp_core.records.read.marks import look_at_marks, proposed
-from treedp_core.records.read.numeric import look_at_numbers
+from treedp_core.records.read.column_cache import hold
+from treedp_core.records.read.numbers.marks import look_at_marks, proposed
+from treedp_core.records.read.numbers.numeric import look_at_numbers
 from treedp_core.records.read.total_words import reads_as_total
 from treedp_core.records.recipe import MARKS, as_json, recipe_of
 from treedp_core.studies.cdf.matrices.listed import ranges_of_table

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from treedp_core.checks import InputError
 from treedp_core.records import count_hierarchy, domain_of_values, domain_taken_from_the_data
-from treedp_core.records.read import arrow_csv, sources
-from treedp_core.records.read.holding import hold
+from treedp_core.records.read import sources
+from treedp_core.records.read.arrow import csv
+from treedp_core.records.read.column_cache import hold
 from treedp_core.records.read.sources import ByteStream, file_source
 
 FROM_DATA = domain_taken_from_the_data()
@@ -65,7 +66,7 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_rows_are_not_read_again_one_by_one_where_no_number_leaps(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither for what is counted, nor for a notice, a refusal or columns held in memory."""
-    monkeypatch.setattr(arrow_csv, "csv", None)  # what reads row by row
+    monkeypatch.setattr(csv, "csv", None)  # what reads row by row
     for origin in (FORMS[form], hold(FORMS[form])):
         data = count_hierarchy(origin, ["a"], domain=domain_of_values({"a": ["x"]}), weight="n")
         assert "row 3." in str(data.report.notices)

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from treedp_core.checks import InputError
 from treedp_core.records import count_bins, count_hierarchy, domain_taken_from_the_data, inspect
-from treedp_core.records.read.holding import hold
-from treedp_core.records.read.marks import look_at_marks
-from treedp_core.records.read.numeric import look_at_numbers
+from treedp_core.records.read.column_cache import hold
+from treedp_core.records.read.numbers.marks import look_at_marks
+from treedp_core.records.read.numbers.numeric import look_at_numbers
 from treedp_core.records.recipe import MARKS
 
 Cell = float | int | str | None

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treedp_core.checks import InputError
-from treedp_core.records.read.strict_json import members, parse
+from treedp_core.records.strict_json import members, parse
 
 DEEP = 100_000
 

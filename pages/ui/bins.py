@@ -26,7 +26,7 @@ from treedp_core.notebook.code import given
 from treedp_core.privacy.origin import of_truth
 from treedp_core.records import Dataset, count_bins
 from treedp_core.records.edges import edges_as_text, edges_from_text
-from treedp_core.records.read.numeric import LOOK_ROWS, MUCH, NumberLook, look_at_numbers
+from treedp_core.records.read.numbers.numeric import LOOK_ROWS, MUCH, NumberLook, look_at_numbers
 from treedp_core.words import percent, short_below, whole
 
 BOUNDS: Final = "Choose it without looking at the records: bounds taken from the data reveal its extremes."

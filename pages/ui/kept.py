@@ -21,7 +21,7 @@ from treedp_core.notebook.code import Ran, call, path_read
 from treedp_core.notebook.study import PINNED, WAITING, WAITING_BINS, visible
 from treedp_core.records import Dataset, HeldColumns, count_hierarchy, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.domain import Domain
-from treedp_core.records.read.holding import HELD_BYTES
+from treedp_core.records.read.column_cache import HELD_BYTES
 
 MAX_TABLES: Final = 4
 MOST_ROWS: Final = 2_000_000

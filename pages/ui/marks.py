@@ -9,7 +9,7 @@ import streamlit as st
 from pages.ui.candidate import Table
 from pages.ui.result import show_state
 from pages.ui.text import lit, small_print
-from treedp_core.records.read.marks import MarksLook, look_at_marks, reading
+from treedp_core.records.read.numbers.marks import MarksLook, look_at_marks, reading
 from treedp_core.records.recipe import MARKS
 
 COMMON: Final = (".", ",", ".,", ",.")

@@ -13,7 +13,7 @@ from pages.ui.text import lit
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import path_read
 from treedp_core.notebook.study import visible
-from treedp_core.records.read.holding import HELD_BYTES
+from treedp_core.records.read.column_cache import HELD_BYTES
 from treedp_core.words import megabytes, plural
 
 RENAME: Final = "What this table is called on every page and in what you keep from now on; at most {} characters."

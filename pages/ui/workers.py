@@ -31,7 +31,7 @@ FORK: Final = 0
 """What the forker is told: to fork a worker, else the id of the worker to end."""
 LOOK_SECONDS: Final = 0.1
 STUDIES: Final = ("branching", "budget", "cdf", "multiplicative", "sweep", "topdown")
-READERS: Final = ("amounts", "arrow_csv", "arrow_ipc", "arrow_tables", "columns", "json_records")
+READERS: Final = ("numbers.amounts", "arrow.csv", "arrow.ipc", "arrow.tables", "columns", "json_records")
 PRELOADED: Final = (
     "treedp_core.experiment",
     *(f"treedp_core.studies.{study}" for study in STUDIES),

@@ -48,7 +48,7 @@ def write_files(folder: Path, codes: list[Any]) -> None:
 ENGINES = {
     "treedp": """
 from treedp_core.records import count_hierarchy, domain_taken_from_the_data
-from treedp_core.records.read import arrow_csv, arrow_tables
+from treedp_core.records.read.arrow import csv, tables
 def work(file):
     return count_hierarchy(file, COLUMNS, domain=domain_taken_from_the_data()).counts
 """,

@@ -10,7 +10,7 @@ from typing import Any, Final
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.notebook.validators import line
-from treedp_core.records.read.strict_json import Json, members
+from treedp_core.records.strict_json import Json, members
 from treedp_core.studies.cdf.matrices.wanted import MAX_BINS, MAX_RANGES, OWN, Ranges, Terms, Wanted, terms_of
 
 MAX_LISTS: Final = 8

@@ -14,7 +14,7 @@ from dataclasses import fields, is_dataclass
 from typing import Final, TypeVar
 
 from treedp_core.checks import InputError, echo
-from treedp_core.records.read.strict_json import parse
+from treedp_core.records.strict_json import parse
 
 MAX_BYTES: Final = 32 << 20
 FORMAT: Final = "treedp plan"

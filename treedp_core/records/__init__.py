@@ -10,7 +10,7 @@ from treedp_core.records.count.listed_paths import domain_of_paths
 from treedp_core.records.count.table_counts import count_table
 from treedp_core.records.dataset import Dataset, DomainSource, Labels, ReadReport
 from treedp_core.records.domain import domain_of_values, domain_taken_from_the_data
-from treedp_core.records.read.held import HeldColumns
+from treedp_core.records.read.cached_columns import HeldColumns
 from treedp_core.records.read.readers import inspect
 from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.recipe import Recipe

@@ -15,8 +15,8 @@ from treedp_core.checks import InputError
 from treedp_core.records.arrays import indices_of, is_text
 from treedp_core.records.count.hierarchy import count_hierarchy
 from treedp_core.records.domain import domain_taken_from_the_data
+from treedp_core.records.read.cached_columns import HeldColumns
 from treedp_core.records.read.columns import use_of
-from treedp_core.records.read.held import HeldColumns
 from treedp_core.records.read.text import in_reading_order, normalise
 from treedp_core.records.read.total_words import reads_as_total
 from treedp_core.records.totals import MAX_SUSPECTS, Suspect
@@ -36,7 +36,7 @@ _SPARSE: Final = 4  # free numbers a row, up to which a mark for each takes less
 def leaves_of(held: HeldColumns, columns: Sequence[str]) -> int:
     r"""Return how many combinations of values of some columns occur: the leaves of their tree, from the data.
 
-    >>> from treedp_core.records.read.holding import hold
+    >>> from treedp_core.records.read.column_cache import hold
     >>> leaves_of(hold(b"state,city\nA,x\nA,y\nB,x\nA,x\n"), ["state", "city"])
     3
     """
@@ -46,7 +46,7 @@ def leaves_of(held: HeldColumns, columns: Sequence[str]) -> int:
 def glimpse(held: HeldColumns) -> HeldColumns:
     r"""Return the same columns with their first 50,000 rows.
 
-    >>> from treedp_core.records.read.holding import hold
+    >>> from treedp_core.records.read.column_cache import hold
     >>> glimpse(hold(b"state\nA\nB\n")).size
     2
     """
@@ -60,7 +60,7 @@ def suggested(held: HeldColumns) -> tuple[str, ...]:
     columns with the fewest values, numbers only where there is nothing else. Which column determines which is private
     data: it tells of the records.
 
-    >>> from treedp_core.records.read.holding import hold
+    >>> from treedp_core.records.read.column_cache import hold
     >>> rows = b"x,Ulm,South\n" * 9 + b"x,Rome,South\n" * 9 + b"y,Kiel,North\n" * 9
     >>> suggested(hold(b"sex,city,region\n" + rows))[-1]
     'city'
@@ -86,7 +86,7 @@ def suggested(held: HeldColumns) -> tuple[str, ...]:
 def suspected_in(held: HeldColumns, columns: Sequence[str] = (), weight: str | None = None) -> tuple[Suspect, ...]:
     r"""Return labels whose rows look like totals of others: by words, and by the counts of the first 50,000 rows.
 
-    >>> from treedp_core.records.read.holding import hold
+    >>> from treedp_core.records.read.column_cache import hold
     >>> suspected_in(hold(b"name,pay\nAnn,3\nBob,4\nTotal,7\n"))
     (('name', 'Total'),)
     """
@@ -110,7 +110,7 @@ def labels_of(held: HeldColumns, column: str) -> list[str]:
 
     A label that is too long to be counted is none.
 
-    >>> from treedp_core.records.read.holding import hold
+    >>> from treedp_core.records.read.column_cache import hold
     >>> labels_of(hold(b"state,pay\nOhio,3\nAll states,4\nOhio,5\n"), "state")
     ['All states', 'Ohio']
     """

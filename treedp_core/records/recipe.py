@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, cast
 
 from treedp_core.checks import InputError, echo
-from treedp_core.records.read.strict_json import Json, members
+from treedp_core.records.strict_json import Json, members
 
 CODE: Final = "RECIPE"
 MARKS: Final[Mapping[str, str]] = {

@@ -16,8 +16,8 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, TextArray, labels_of
 from treedp_core.records.read import text
-from treedp_core.records.read.strict_json import Json, members
 from treedp_core.records.recipe import as_json, recipe_of
+from treedp_core.records.strict_json import Json, members
 from treedp_core.tree import Tree
 from treedp_core.words import whole
 

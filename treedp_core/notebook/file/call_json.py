@@ -21,8 +21,8 @@ from treedp_core.records import (
     domain_of_values,
     domain_taken_from_the_data,
 )
-from treedp_core.records.read.strict_json import Json, members
 from treedp_core.records.recipe import MARKS
+from treedp_core.records.strict_json import Json, members
 
 FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     one.__name__: one

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.notebook import validators
-from treedp_core.records.read.strict_json import Json, members, parse
+from treedp_core.records.strict_json import Json, members, parse
 from treedp_core.words import megabytes
 
 FORMAT: Final = "TreeDP notebook"

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.notebook.file.container import written
-from treedp_core.records.read.strict_json import Json
+from treedp_core.records.strict_json import Json
 
 KINDS: Final = frozenset({"bar", "box", "heatmap", "icicle", "scatter", "scattergl"})
 """Kinds of traces; none of them asks another address for anything."""

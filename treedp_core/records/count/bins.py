@@ -105,7 +105,7 @@ def count_bins(
     >>> data.report.counted, data.report.other
     (5, 2)
     """
-    from treedp_core.records.read.marks import checked
+    from treedp_core.records.read.numbers.marks import checked
 
     places = _edges(lower, upper, n_bins, edges)
     factors = _factors(branching, places.size - 1)
@@ -147,8 +147,8 @@ def _read(
     said: Mapping[str, str], progress: Progress | None,
 ) -> None:  # fmt: skip
     """Pass once over the numbers of a column."""
-    from treedp_core.records.read import amounts as amounts_of
-    from treedp_core.records.read.marks import Unsaid
+    from treedp_core.records.read.numbers import amounts as amounts_of
+    from treedp_core.records.read.numbers.marks import Unsaid
 
     written = said.get(column) or Unsaid(column)
     reader = UnitReader(quota, table.first_row)

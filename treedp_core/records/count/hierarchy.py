@@ -115,7 +115,7 @@ def count_hierarchy(
     >>> data.counts.tolist(), data.report.other, data.labels.path(5)
     ([4, 2, 1, 1, 1, 1, 0, 1], 1, ('North', 'Ulm'))
     """
-    from treedp_core.records.read.marks import checked
+    from treedp_core.records.read.numbers.marks import checked
 
     table = open_table(origin, name, options)
     weight = None if weight is None else table.column(weight)

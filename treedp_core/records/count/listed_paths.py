@@ -59,8 +59,8 @@ def domain_of_paths(
     >>> domain_of_paths(b"region,city\nNorth,Kiel\nNorth,Ulm\nAbroad,\n").tree.n_children.tolist()
     [2, 2, 0, 0, 0]
     """
-    from treedp_core.records.read import amounts as amounts_of
-    from treedp_core.records.read.marks import checked
+    from treedp_core.records.read.numbers import amounts as amounts_of
+    from treedp_core.records.read.numbers.marks import checked
 
     table = open_table(origin, name, options)
     chosen = [table.column(column) for column in columns or table.preview.columns]

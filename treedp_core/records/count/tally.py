@@ -59,8 +59,8 @@ def read_records(
     marks: str | None = None,
 ) -> Tally:
     """Pass once over the records; memory grows with distinct labels and paths only."""
-    from treedp_core.records.read import amounts as amounts_of
     from treedp_core.records.read import columns as cells
+    from treedp_core.records.read.numbers import amounts as amounts_of
 
     listed = domain.vocabularies if domain.source is DomainSource.PUBLIC else (None,) * len(chosen)
     columns = [

@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Generic, ParamSpec, TypeVar
 
 from treedp_core.checks import InputError
+from treedp_core.records.read.cached_columns import HeldColumns
 from treedp_core.records.read.file_checks import in_words
-from treedp_core.records.read.held import HeldColumns
 from treedp_core.records.read.sniff import Preview, preview_csv
 from treedp_core.records.read.sources import FileSource, ReadOptions, TableSource, file_source
 from treedp_core.records.read.text import read_by
@@ -86,12 +86,12 @@ def _late(module: str, name: str) -> Callable[P, T]:
 
 
 CSV: Final[Reader[FileSource]] = Reader(
-    "CSV", ("csv", "gz", "txt", "tsv"), lambda head: True, preview_csv, _late("arrow_csv", "batches"), first_row=2,
-    damage=_late("arrow_csv", "refuse_torn_quotes"), leaps=_late("arrow_csv", "leaps"),
+    "CSV", ("csv", "gz", "txt", "tsv"), lambda head: True, preview_csv, _late("arrow.csv", "batches"), first_row=2,
+    damage=_late("arrow.csv", "refuse_torn_quotes"), leaps=_late("arrow.csv", "leaps"),
 )  # fmt: skip
 PARQUET: Final[Reader[FileSource]] = Reader(
     "Parquet", ("parquet", "pq"), lambda head: head.startswith((b"PAR1", b"PARE")),
-    _late("arrow_tables", "preview_parquet"), _late("arrow_tables", "parquet_batches"),
+    _late("arrow.tables", "preview_parquet"), _late("arrow.tables", "parquet_batches"),
 )  # fmt: skip
 _ARRAY: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:\{|\]\s*$)")
 _LINES: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"')
@@ -105,19 +105,19 @@ JSON_LINES: Final[Reader[FileSource]] = Reader(
 )  # fmt: skip
 ARROW: Final[Reader[FileSource]] = Reader(
     "Arrow", ("arrow", "feather", "ipc"), lambda head: head.startswith((b"ARROW1", b"\xff\xff\xff\xff")),
-    _late("arrow_ipc", "preview"), _late("arrow_ipc", "batches"),
+    _late("arrow.ipc", "preview"), _late("arrow.ipc", "batches"),
 )  # fmt: skip
 EXCEL: Final[Reader[FileSource]] = Reader(
-    "Excel", ("xlsx",), lambda head: head.startswith(b"PK\x03\x04"), _late("excel", "preview"),
-    _late("excel", "batches"), first_row=2,
+    "Excel", ("xlsx",), lambda head: head.startswith(b"PK\x03\x04"), _late("spreadsheet.excel", "preview"),
+    _late("spreadsheet.excel", "batches"), first_row=2,
 )  # fmt: skip
 IN_MEMORY: Final[Reader[TableSource]] = Reader(
     "table in memory", (), lambda head: False,
-    _late("arrow_tables", "preview_table"), _late("arrow_tables", "table_batches"),
+    _late("arrow.tables", "preview_table"), _late("arrow.tables", "table_batches"),
 )  # fmt: skip
 HELD: Final[Reader[HeldColumns]] = Reader(
     "columns in memory", (), lambda head: False, lambda source, options: source.preview,
-    _late("arrow_tables", "held_batches"),
+    _late("arrow.tables", "held_batches"),
 )  # fmt: skip
 READERS: Final[Table[Reader[FileSource]]] = table(CSV, PARQUET, JSON, JSON_LINES, ARROW, EXCEL)
 """Kinds of files by name: the latest that claims a file's first bytes reads it; CSV takes what none claims."""

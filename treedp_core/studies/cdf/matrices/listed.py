@@ -17,7 +17,7 @@ from treedp_core.tree import FloatArray
 from treedp_core.words import whole
 
 if TYPE_CHECKING:
-    from treedp_core.records.read.marks import MarksLook
+    from treedp_core.records.read.numbers.marks import MarksLook
 
 LOWER, UPPER, WEIGHT = ENDS = ("lower", "upper", "weight")
 _ROWS: Final = f"Expected at most {whole(MAX_RANGES)} ranges of bins, one a row."
@@ -61,8 +61,8 @@ def ranges_of_table(
     >>> ranges_of_table(b"lower;upper;weight\n7;9;0,5\n1;3;1\n", 24)
     (((7, 9, 0.5),), (1, 3))
     """
-    from treedp_core.records.read.amounts import numbers
-    from treedp_core.records.read.marks import Unsaid, checked
+    from treedp_core.records.read.numbers.amounts import numbers
+    from treedp_core.records.read.numbers.marks import Unsaid, checked
 
     table = open_table(origin, name, options)
     columns = _columns(table)
@@ -113,7 +113,7 @@ def _columns(table: TableReader) -> list[str]:
 def _looks(
     origin: Origin, columns: Sequence[str], name: str | None, options: ReadOptions | None
 ) -> dict[str, MarksLook]:
-    from treedp_core.records.read.marks import look_at_marks
+    from treedp_core.records.read.numbers.marks import look_at_marks
 
     return {one: look_at_marks(origin, one, name=name, options=options) for one in columns}
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from treedp_core.checks import InputError
-from treedp_core.records.read.number_format import kind_of, shown
-from treedp_core.records.read.typed import typed
-from treedp_core.records.read.workbook import Attributes, Texts, Workbook, feed, is_on, local, unescaped
+from treedp_core.records.read.numbers.number_cells import typed
+from treedp_core.records.read.spreadsheet.number_format import kind_of, shown
+from treedp_core.records.read.spreadsheet.workbook import Attributes, Texts, Workbook, feed, is_on, local, unescaped
 from treedp_core.words import whole
 
 MAX_ROWS: Final = 1 << 20

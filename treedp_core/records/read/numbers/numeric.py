@@ -115,8 +115,8 @@ def look_at_numbers(
         ``COLUMN_TYPE``, ``COLUMN_UNKNOWN``, ``NUMBER_TOO_LONG``, ``MARKS`` and the codes of `inspect`.
     """
     from treedp_core.records.count.left_out import LeftOut, without
-    from treedp_core.records.read import amounts
-    from treedp_core.records.read.marks import PLAIN, checked
+    from treedp_core.records.read.numbers import amounts
+    from treedp_core.records.read.numbers.marks import PLAIN, checked
 
     table = open_table(origin, name, options)
     column = table.column(column)

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from treedp_core.checks import InputError, echo
 from treedp_core.records.arrays import indices_of, is_text, plain_numpy, text_lengths
 from treedp_core.records.read.file_checks import in_words
+from treedp_core.records.read.numbers.number_cells import apart, as_shown
 from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.read.table_reader import Progress, open_table
-from treedp_core.records.read.typed import apart, as_shown
 from treedp_core.records.recipe import MARKS
 from treedp_core.words import whole
 

@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 from treedp_core.checks import InputError
-from treedp_core.records.read import arrow_tables
 from treedp_core.records.read import columns as cells
-from treedp_core.records.read.arrow_tables import BATCH_ROWS, MAX_ROWS
+from treedp_core.records.read.arrow import tables
+from treedp_core.records.read.arrow.stream import lent
+from treedp_core.records.read.arrow.tables import BATCH_ROWS, MAX_ROWS
 from treedp_core.records.read.file_checks import checked_columns, columns_within_limit, too_large
-from treedp_core.records.read.lent import lent
 from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
 from treedp_core.records.read.sources import FileSource, ReadOptions
 from treedp_core.words import whole
@@ -40,7 +40,7 @@ def preview(source: FileSource, options: ReadOptions) -> Preview:
         head.validate(full=True)
         first = head.slice(0, PREVIEW_ROWS)
         plain = [j for j, field in enumerate(reader.schema) if not pa.types.is_nested(field.type)]
-        shown = dict(zip(plain, zip(*arrow_tables.as_text(pa.table(first).select(plain)), strict=True), strict=True))
+        shown = dict(zip(plain, zip(*tables.as_text(pa.table(first).select(plain)), strict=True), strict=True))
         rows = tuple(zip(*(shown.get(j, ("…",) * first.num_rows) for j in range(len(columns))), strict=True))
         uses = tuple(cells.use_of(field.type) for field in reader.schema)
     return Preview(source.name, "Arrow", columns, rows, n_rows, uses=uses)
@@ -66,7 +66,7 @@ def batches(
             for start in range(0, batch.num_rows, BATCH_ROWS):
                 part = batch.slice(start, BATCH_ROWS)
                 done += part.num_rows
-                yield [arrow_tables.with_own_values(part.column(j)) for j in own], source.size * done // n_rows
+                yield [tables.with_own_values(part.column(j)) for j in own], source.size * done // n_rows
 
 
 class _Message(NamedTuple):

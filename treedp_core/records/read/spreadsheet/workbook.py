@@ -11,7 +11,7 @@ from typing import Final
 from xml.parsers import expat
 
 from treedp_core.checks import InputError, echo
-from treedp_core.records.read.number_format import BUILT_IN
+from treedp_core.records.read.spreadsheet.number_format import BUILT_IN
 
 BLOCK_BYTES: Final = 1 << 16
 MAX_ELEMENTS: Final = 1 << 17

@@ -12,8 +12,8 @@ import pyarrow.csv as pa_csv
 
 from treedp_core.checks import InputError
 from treedp_core.records.read import short_texts, sources
+from treedp_core.records.read.arrow.stream import hold_view, lent
 from treedp_core.records.read.file_checks import encoding_error, row_refusal
-from treedp_core.records.read.lent import hold_view, lent
 from treedp_core.records.read.sniff import Preview
 from treedp_core.records.read.sources import ByteStream, FileSource
 from treedp_core.words import whole

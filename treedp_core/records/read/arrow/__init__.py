@@ -1,0 +1,1 @@
+"""What Arrow reads: CSV, IPC, Parquet and tables in memory, in batches."""

@@ -1,0 +1,1 @@
+"""Counts and amounts that a file writes as text: which marks are meant, and what each cell then says."""

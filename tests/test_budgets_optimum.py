@@ -14,9 +14,9 @@ from treedp_core.checks import InputError
 from treedp_core.errors import Tolerance
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.budget import STRATEGIES, Problem, best_simple, compare, greedy
-from treedp_core.studies.budget.descent import tangent_bound
 from treedp_core.studies.budget.figure4 import curves
-from treedp_core.studies.budget.optimum import optimum
+from treedp_core.studies.budget.splits.descent import tangent_bound
+from treedp_core.studies.budget.splits.optimum import optimum
 from treedp_core.tree import Tree
 
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)

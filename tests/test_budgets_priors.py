@@ -34,10 +34,10 @@ from treedp_core.studies.budget import (
     public_of_file,
 )
 from treedp_core.studies.budget.figure4 import curves
-from treedp_core.studies.budget.per_node import node_error, node_variance, path_charge, topped_up
 from treedp_core.studies.budget.periods import by_period
 from treedp_core.studies.budget.prior import noisy, public, true_counts
-from treedp_core.studies.budget.subtrees import branch, split_by_subtree
+from treedp_core.studies.budget.splits.per_node import node_error, node_variance, path_charge, topped_up
+from treedp_core.studies.budget.splits.subtrees import branch, split_by_subtree
 from treedp_core.tree import Tree
 
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)

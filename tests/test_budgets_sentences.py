@@ -18,9 +18,9 @@ from treedp_core.experiment import Experiment, prepare
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Budget, NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.budget import Ask, Problem, Target, answer, smallest_budget
-from treedp_core.studies.budget.confirm import confirm
-from treedp_core.studies.budget.in_one_release import may_miss, more_miss, usual_miss
 from treedp_core.studies.budget.tables import target_table
+from treedp_core.studies.budget.targets.joint_probability import may_miss, more_miss, usual_miss
+from treedp_core.studies.budget.targets.simulation_check import confirm
 from treedp_core.tree import Tree
 from treedp_core.watch import generator
 

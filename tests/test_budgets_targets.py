@@ -22,8 +22,8 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
 from treedp_core.privacy import Budget, Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.budget import Ask, Problem, Target, reliability, smallest_budget
-from treedp_core.studies.budget.inversion import NoiseSum, _sum_of
-from treedp_core.studies.budget.reliability import normal_within
+from treedp_core.studies.budget.targets.inversion import NoiseSum, _sum_of
+from treedp_core.studies.budget.targets.reliability import normal_within
 from treedp_core.tree import Tree
 from treedp_core.watch import generator
 
@@ -361,7 +361,7 @@ def test_whole_releases_are_simulated_where_inversion_is_too_large(monkeypatch: 
     problem = Problem(TREE, COUNTS, "discrete_laplace", ADD)
     amounts = np.array([0.2, 0.5, 0.6])
     exact = reliability(problem, amounts, 0.15, at_least=5.0)
-    monkeypatch.setattr(sys.modules["treedp_core.studies.budget.reliability"], "MANY_KINDS", 0)
+    monkeypatch.setattr(sys.modules["treedp_core.studies.budget.targets.reliability"], "MANY_KINDS", 0)
     drawn = reliability(problem, amounts, 0.15, at_least=5.0)
     assert not drawn.exact and "simulation with a standard error" in drawn.method and 0 < drawn.standard_error < 0.01
     assert (np.abs(drawn.probability - exact.probability) < 5 * drawn.standard_error).all()

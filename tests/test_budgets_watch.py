@@ -11,7 +11,7 @@ import pytest
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.budget import Ask, Problem, Target, smallest_budget
 from treedp_core.studies.budget.figure4 import curves
-from treedp_core.studies.budget.optimum import optimum
+from treedp_core.studies.budget.splits.optimum import optimum
 from treedp_core.tree import Tree
 from treedp_core.watch import Cancelled, Watch
 

@@ -48,7 +48,9 @@ from treedp_core.privacy.release import Release
 from treedp_core.privacy.risk import Risk
 from treedp_core.records.count import elsewhere
 from treedp_core.records.read import units
-from treedp_core.studies.budget import attribution, per_node, settle
+from treedp_core.studies.budget import attribution
+from treedp_core.studies.budget.splits import per_node
+from treedp_core.studies.budget.targets import finalize_split
 from treedp_core.studies.cdf import ahp
 from treedp_core.studies.cdf.matrices import plan as matrices
 from treedp_core.studies.cdf.matrices.blocks import BlockMatrix
@@ -474,7 +476,7 @@ FAULTS = (
     Fault("reported values for half of the sensitivity", changed(attribution.reports, _doubled), (BUDGETS,)),
     Fault(
         "smallest budget a trillionth too small",
-        changed(settle.admitted, lambda found, *_: (found[0] * (1 - 1e-12), *found[1:])),
+        changed(finalize_split.admitted, lambda found, *_: (found[0] * (1 - 1e-12), *found[1:])),
         (BUDGETS,),
     ),
     Fault(

@@ -12,7 +12,7 @@ from treedp_core.errors import Tolerance
 from treedp_core.postprocess import least_squares
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.budget import Problem, greedy
-from treedp_core.studies.budget.optimum import optimum
+from treedp_core.studies.budget.splits.optimum import optimum
 from treedp_core.tree import Tree
 
 IDS = ("5",)

@@ -3,18 +3,13 @@
 from treedp_core.privacy.ledger import Ledger
 from treedp_core.privacy.origin import NOT_PRIVATE, Origin, origin_of_text
 from treedp_core.studies.budget.answer import Answer, Price, Request, Solution, answer, price, solve
-from treedp_core.studies.budget.asked import Wanted, targets_of_text, usual_text, wanted_of_text, with_target, without
 from treedp_core.studies.budget.comparison import Comparison, Problems, Search, search
-from treedp_core.studies.budget.confirm import Confirmation
 from treedp_core.studies.budget.figure4 import Curves, Design, curve_table, curves_of, figure4
-from treedp_core.studies.budget.greedy import GreedySplit, greedy
-from treedp_core.studies.budget.inverse import Inverse, smallest_budget
-from treedp_core.studies.budget.optimum import Optimum
 from treedp_core.studies.budget.prior import Prior, absent_leaves, public_of_file
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.question import Question, prior_of, problem_on
-from treedp_core.studies.budget.reliability import Reliability, reliability
-from treedp_core.studies.budget.source import Source, source_of_text
+from treedp_core.studies.budget.splits.greedy import GreedySplit, greedy
+from treedp_core.studies.budget.splits.optimum import Optimum
 from treedp_core.studies.budget.strategies import (
     STRATEGIES,
     Result,
@@ -34,7 +29,19 @@ from treedp_core.studies.budget.tables import (
     target_table,
     useful_table,
 )
-from treedp_core.studies.budget.targets import Ask, Target
+from treedp_core.studies.budget.targets.inverse import Inverse, smallest_budget
+from treedp_core.studies.budget.targets.reliability import Reliability, reliability
+from treedp_core.studies.budget.targets.simulation_check import Confirmation
+from treedp_core.studies.budget.targets.source import Source, source_of_text
+from treedp_core.studies.budget.targets.target import Ask, Target
+from treedp_core.studies.budget.targets.target_text import (
+    Wanted,
+    targets_of_text,
+    usual_text,
+    wanted_of_text,
+    with_target,
+    without,
+)
 
 __all__ = [
     "NOT_PRIVATE",

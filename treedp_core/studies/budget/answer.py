@@ -19,12 +19,12 @@ from treedp_core.privacy.ledger import Ledger
 from treedp_core.privacy.origin import Origin
 from treedp_core.records import Dataset
 from treedp_core.studies.budget.comparison import problems_of
-from treedp_core.studies.budget.confirm import Confirmation, confirm_all
-from treedp_core.studies.budget.inverse import Inverse, smallest_budget
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.question import Question
-from treedp_core.studies.budget.reached import equal_needs, error_of
-from treedp_core.studies.budget.targets import Target
+from treedp_core.studies.budget.targets.achieved_error import equal_needs, error_of
+from treedp_core.studies.budget.targets.inverse import Inverse, smallest_budget
+from treedp_core.studies.budget.targets.simulation_check import Confirmation, confirm_all
+from treedp_core.studies.budget.targets.target import Target
 from treedp_core.watch import Watch
 from treedp_core.words import float_above, privacy_text
 

@@ -13,13 +13,13 @@ from treedp_core.errors import Tolerance
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records import Dataset
-from treedp_core.studies.budget.greedy import PHASES
-from treedp_core.studies.budget.per_node import node_error
 from treedp_core.studies.budget.prior import noisy
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.question import NONE, Question, prior_for, problem_on
+from treedp_core.studies.budget.splits.greedy import PHASES
+from treedp_core.studies.budget.splits.per_node import node_error
+from treedp_core.studies.budget.splits.subtrees import split_by_subtree
 from treedp_core.studies.budget.strategies import STRATEGIES, compare
-from treedp_core.studies.budget.subtrees import split_by_subtree
 from treedp_core.studies.budget.tables import ERRORS_LABEL
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.watch import Watch, generator

@@ -13,13 +13,13 @@ from treedp_core.privacy.accounting import composes, epsilon_of_levels
 from treedp_core.privacy.origin import NOT_PRIVATE, of_truth
 from treedp_core.records import Labels
 from treedp_core.records.export.columns import Columns, labelled
-from treedp_core.studies.budget.confirm import Confirmation, confirm
-from treedp_core.studies.budget.greedy import GreedySplit
-from treedp_core.studies.budget.inverse import Inverse
 from treedp_core.studies.budget.problem import Problem
-from treedp_core.studies.budget.reliability import Reliability, within_reach
+from treedp_core.studies.budget.splits.greedy import GreedySplit
 from treedp_core.studies.budget.strategies import Result
-from treedp_core.studies.budget.targets import Ask, Target, asked_nodes, reach_of_target
+from treedp_core.studies.budget.targets.inverse import Inverse
+from treedp_core.studies.budget.targets.reliability import Reliability, within_reach
+from treedp_core.studies.budget.targets.simulation_check import Confirmation, confirm
+from treedp_core.studies.budget.targets.target import Ask, Target, asked_nodes, reach_of_target
 from treedp_core.words import privacy_text, short
 
 ERRORS_LABEL: Final = f"{NOT_PRIVATE}: errors are those on the true counts."

@@ -21,9 +21,9 @@ from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.isotonic import FITS, consistent_cdf
 from treedp_core.privacy import ADDED, NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.records.made_up import leaf_counts
-from treedp_core.studies.budget.finer import FINER
-from treedp_core.studies.budget.greedy import PHASES
 from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.budget.splits.greedy import PHASES
+from treedp_core.studies.budget.splits.node_budgets import FINER
 from treedp_core.studies.cdf.baselines import BASELINES, errors_over
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan, plan_matrix
 from treedp_core.studies.cdf.partition import plan_partition

@@ -16,7 +16,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.isotonic import FITS
 from treedp_core.registry import Named, Stated, Table
-from treedp_core.studies.budget.finer import FINER
+from treedp_core.studies.budget.splits.node_budgets import FINER
 from treedp_core.studies.budget.strategies import STRATEGIES as SPLITS
 from treedp_core.studies.cdf.baselines import BASELINES
 from treedp_core.studies.cdf.release import LAPLACES, PARTITION

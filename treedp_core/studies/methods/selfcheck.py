@@ -23,11 +23,11 @@ from treedp_core.mechanisms.stability import stability
 from treedp_core.noise import DiscreteLaplace, expected_maximum
 from treedp_core.postprocess import POSTPROCESSORS, least_squares
 from treedp_core.privacy import ADDED, NeighbouringRelation
-from treedp_core.studies.budget.finer import FINER
-from treedp_core.studies.budget.greedy import PHASES, greedy
-from treedp_core.studies.budget.per_node import node_error, topped_up
 from treedp_core.studies.budget.problem import Problem
-from treedp_core.studies.budget.subtrees import split_by_subtree
+from treedp_core.studies.budget.splits.greedy import PHASES, greedy
+from treedp_core.studies.budget.splits.node_budgets import FINER
+from treedp_core.studies.budget.splits.per_node import node_error, topped_up
+from treedp_core.studies.budget.splits.subtrees import split_by_subtree
 from treedp_core.studies.cdf.baselines import BASELINES, hb_children
 from treedp_core.studies.cdf.error import Criterion, optimal_shares, total_squared_error
 from treedp_core.studies.cdf.release import CdfSettings, plan_tree

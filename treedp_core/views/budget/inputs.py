@@ -22,11 +22,11 @@ from treedp_core.records import Dataset
 from treedp_core.registry import Table
 from treedp_core.studies.budget import STRATEGIES, Ask, Question, Strategy, Target, targets_of_text, usual_text
 from treedp_core.studies.budget.answer import Request
-from treedp_core.studies.budget.asked import wanted_of_text
 from treedp_core.studies.budget.figure4 import Design
-from treedp_core.studies.budget.greedy import MAX_PHASES, PHASES
 from treedp_core.studies.budget.question import FROM_FILE, NONE, PAID
+from treedp_core.studies.budget.splits.greedy import MAX_PHASES, PHASES
 from treedp_core.studies.budget.strategies import CUSTOM
+from treedp_core.studies.budget.targets.target_text import wanted_of_text
 from treedp_core.views.inputs import ReleaseInputs, of
 from treedp_core.views.parameters import choice, flag, number, tuned_on, whole, words
 

@@ -15,8 +15,8 @@ from treedp_core.privacy import ADDED, Budget, Currency, NeighbouringRelation, P
 from treedp_core.records.made_up import leaf_counts
 from treedp_core.studies.budget.attribution import reports
 from treedp_core.studies.budget.figure4 import Curves, curves
-from treedp_core.studies.budget.greedy import greedy
 from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.budget.splits.greedy import greedy
 from treedp_core.studies.methods.papers.claim import Claim, Number, Verdict
 from treedp_core.studies.methods.papers.listed import loss
 from treedp_core.tree import FloatArray, Tree

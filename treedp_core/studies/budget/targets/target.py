@@ -14,14 +14,19 @@ from treedp_core.checks import InputError
 from treedp_core.errors import squared_relative
 from treedp_core.noise import Law
 from treedp_core.noise.normal_tail import density
-from treedp_core.studies.budget.in_one_release import (
+from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.budget.targets.joint_probability import (
     may_miss,
     more_miss,
     more_miss_after_least_squares,
     usual_miss,
 )
-from treedp_core.studies.budget.problem import Problem
-from treedp_core.studies.budget.reliability import after_least_squares, checked_confidence, normal_within, reach_of
+from treedp_core.studies.budget.targets.reliability import (
+    after_least_squares,
+    checked_confidence,
+    normal_within,
+    reach_of,
+)
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.words import normal_quantile, plural, with_noun
 

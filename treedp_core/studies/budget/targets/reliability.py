@@ -16,9 +16,9 @@ from scipy import special
 
 from treedp_core import checks, postprocess
 from treedp_core.errors import level_mean
-from treedp_core.studies.budget.error_law import ErrorLaws
-from treedp_core.studies.budget.inversion import NoiseSum
 from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.budget.targets.error_law import ErrorLaws
+from treedp_core.studies.budget.targets.inversion import NoiseSum
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
 from treedp_core.watch import generator
 

@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 
 from treedp_core.errors import squared_relative
-from treedp_core.studies.budget.in_one_release import close_in_one, may_miss, releases
 from treedp_core.studies.budget.problem import Problem
-from treedp_core.studies.budget.reliability import within_reach
-from treedp_core.studies.budget.targets import Ask, Target, asked_nodes, reach_of_target
+from treedp_core.studies.budget.targets.joint_probability import close_in_one, may_miss, releases
+from treedp_core.studies.budget.targets.reliability import within_reach
+from treedp_core.studies.budget.targets.target import Ask, Target, asked_nodes, reach_of_target
 from treedp_core.tree import FloatArray
 from treedp_core.words import fixed, plus_minus, short
 

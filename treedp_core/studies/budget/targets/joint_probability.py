@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 from treedp_core.studies.budget.problem import Problem
-from treedp_core.studies.budget.reliability import draw_errors
+from treedp_core.studies.budget.targets.reliability import draw_errors
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.watch import generator
 

@@ -19,9 +19,9 @@ from functools import cached_property
 import numpy as np
 
 from treedp_core.noise import Law
-from treedp_core.studies.budget.inversion import NoiseSum
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.quotient import Quotient
+from treedp_core.studies.budget.targets.inversion import NoiseSum
 from treedp_core.tree import FloatArray
 
 Kinds = tuple[FloatArray, FloatArray, FloatArray]

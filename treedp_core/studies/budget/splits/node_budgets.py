@@ -10,10 +10,10 @@ import numpy as np
 
 from treedp_core.privacy import ADDED
 from treedp_core.registry import Stated, Table, table
-from treedp_core.studies.budget.optimum import optimum
-from treedp_core.studies.budget.per_node import node_error, topped_up
 from treedp_core.studies.budget.problem import Problem
-from treedp_core.studies.budget.subtrees import split_by_subtree
+from treedp_core.studies.budget.splits.optimum import optimum
+from treedp_core.studies.budget.splits.per_node import node_error, topped_up
+from treedp_core.studies.budget.splits.subtrees import split_by_subtree
 from treedp_core.tree import Tree
 
 LEAVES: Final = (4, 16, 64, 256)

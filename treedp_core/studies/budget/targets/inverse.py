@@ -20,11 +20,11 @@ from treedp_core.checks import InputError
 from treedp_core.mechanisms.calibration import level_law
 from treedp_core.privacy.rounding import smallest
 from treedp_core.studies.budget.class_variance import gradient, sweeps
-from treedp_core.studies.budget.descent import SMALLEST, corners
-from treedp_core.studies.budget.optimum import simple_splits
 from treedp_core.studies.budget.problem import Problem
-from treedp_core.studies.budget.settle import MOST, Truth, admitted
-from treedp_core.studies.budget.targets import Bound, Target
+from treedp_core.studies.budget.splits.descent import SMALLEST, corners
+from treedp_core.studies.budget.splits.optimum import simple_splits
+from treedp_core.studies.budget.targets.finalize_split import MOST, Truth, admitted
+from treedp_core.studies.budget.targets.target import Bound, Target
 from treedp_core.tree import FloatArray
 from treedp_core.watch import Watch
 from treedp_core.words import setting_text
@@ -102,7 +102,7 @@ def smallest_budget(problem: Problem, targets: Sequence[Target], watch: Watch | 
         ``TARGET_RANGE`` for a level the tree does not have or no targets; ``TARGET_INFEASIBLE``, naming the levels
         that bind, when the largest budget of this app is not enough; ``ONE_LEVEL``.
 
-    >>> from treedp_core.studies.budget.targets import Ask
+    >>> from treedp_core.studies.budget.targets.target import Ask
     >>> from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
     >>> from treedp_core.tree import Tree
     >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)

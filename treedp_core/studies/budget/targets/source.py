@@ -9,10 +9,10 @@ from treedp_core import checks
 from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.checks import InputError, echo
 from treedp_core.registry import lookup
-from treedp_core.studies.budget.asked import targets_of_text
-from treedp_core.studies.budget.reliability import checked_confidence
 from treedp_core.studies.budget.strategies import CUSTOM, STRATEGIES
-from treedp_core.studies.budget.targets import Ask, Target
+from treedp_core.studies.budget.targets.reliability import checked_confidence
+from treedp_core.studies.budget.targets.target import Ask, Target
+from treedp_core.studies.budget.targets.target_text import targets_of_text
 from treedp_core.words import setting_text
 
 TARGETS: Final = "targets"

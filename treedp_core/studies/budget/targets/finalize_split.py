@@ -19,7 +19,7 @@ from treedp_core.allocation import split
 from treedp_core.privacy import RHO_HIGH, Currency
 from treedp_core.privacy.rounding import crossing
 from treedp_core.studies.budget.problem import CRUMB, Problem
-from treedp_core.studies.budget.targets import Ask, Bound
+from treedp_core.studies.budget.targets.target import Ask, Bound
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.words import float_above
 

@@ -10,7 +10,7 @@ from typing import Final
 from treedp_core import checks
 from treedp_core.allocation.shares import values_of_text
 from treedp_core.checks import InputError, echo
-from treedp_core.studies.budget.targets import Ask, Target
+from treedp_core.studies.budget.targets.target import Ask, Target
 from treedp_core.tree.text import pieces
 
 KINDS: Final = {

@@ -11,10 +11,10 @@ import numpy as np
 
 from treedp_core.checks import InputError
 from treedp_core.privacy.rounding import crossing
-from treedp_core.studies.budget.inverse import just_enough, needed, raw_value
 from treedp_core.studies.budget.problem import Problem
-from treedp_core.studies.budget.settle import MOST, TINY, Truth
-from treedp_core.studies.budget.targets import Bound, Target
+from treedp_core.studies.budget.targets.finalize_split import MOST, TINY, Truth
+from treedp_core.studies.budget.targets.inverse import just_enough, needed, raw_value
+from treedp_core.studies.budget.targets.target import Bound, Target
 from treedp_core.tree import FloatArray
 
 CLOSE: Final = 0.005
@@ -38,7 +38,7 @@ def equal_needs(problem: Problem, targets: Sequence[Target]) -> float:
     """Return what an equal split needs to meet every target, in the currency; inf where none does.
 
     >>> from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-    >>> from treedp_core.studies.budget.targets import Ask
+    >>> from treedp_core.studies.budget.targets.target import Ask
     >>> from treedp_core.tree import Tree
     >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
     >>> raw = Problem(Tree.from_branching_factors((2,)), np.zeros(3), "laplace", unit, least_squares=False)
@@ -58,7 +58,7 @@ def error_of(problem: Problem, amounts: FloatArray, target: Target) -> float:
     For a target on single counts the smallest relative error that holds with its confidence.
 
     >>> from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-    >>> from treedp_core.studies.budget.targets import Ask
+    >>> from treedp_core.studies.budget.targets.target import Ask
     >>> from treedp_core.tree import Tree
     >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
     >>> raw = Problem(Tree.from_branching_factors((2,)), np.array([40, 20, 20]), "laplace", unit, least_squares=False)

@@ -19,9 +19,9 @@ from typing import Final
 import numpy as np
 
 from treedp_core.allocation import ALLOCATIONS
-from treedp_core.studies.budget.descent import SMALLEST, descend, multiply, tangent_bound, transfer
-from treedp_core.studies.budget.greedy import greedy
 from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.budget.splits.descent import SMALLEST, descend, multiply, tangent_bound, transfer
+from treedp_core.studies.budget.splits.greedy import greedy
 from treedp_core.tree import FloatArray
 
 Named = tuple[str, FloatArray]

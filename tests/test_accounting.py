@@ -36,7 +36,7 @@ from treedp_core.privacy import (
 from treedp_core.privacy.accounting import epsilon_of_levels, largest_total
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.losses import of_changes
-from treedp_core.records.made_up import generate
+from treedp_core.records.mock_data import generate
 from treedp_core.studies.budget import Problem, compare, composed_epsilon
 from treedp_core.studies.cdf import CdfSettings
 from treedp_core.studies.cdf.bins import Bins

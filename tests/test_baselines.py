@@ -23,8 +23,8 @@ from treedp_core.studies.cdf.baselines import BASELINES, baseline_table, hb_chil
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.partition import when_it_pays
 from treedp_core.studies.cdf.release import CdfSettings, plan_tree
-from treedp_core.studies.methods.compared import compared
-from treedp_core.studies.topdown.wanted import RULES
+from treedp_core.studies.methods.comparison import compared
+from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.tree import Tree
 
 ADD, REPLACE = (

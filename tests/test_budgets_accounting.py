@@ -16,7 +16,7 @@ from treedp_core.experiment import Experiment, prepare
 from treedp_core.plans import ReleasePlan, Split
 from treedp_core.privacy import Accounting, NeighbouringRelation, ProtectedUnit, epsilon_to_rho
 from treedp_core.privacy.accounting import epsilon_of_levels
-from treedp_core.records.made_up import generate
+from treedp_core.records.mock_data import generate
 from treedp_core.studies.budget import (
     Ask,
     Problem,

@@ -17,10 +17,10 @@ from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.ledger import left_after
-from treedp_core.privacy.origin import PriorKind
+from treedp_core.privacy.prior_provenance import PriorKind
 from treedp_core.records import count_hierarchy, domain_of_paths, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.dataset import Dataset
-from treedp_core.records.made_up import generate
+from treedp_core.records.mock_data import generate
 from treedp_core.studies.budget import (
     Ledger,
     Origin,

@@ -22,7 +22,7 @@ from treedp_core.errors import Tolerance
 from treedp_core.experiment import Experiment
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.ledger import left_after
-from treedp_core.privacy.origin import Origin, PriorKind
+from treedp_core.privacy.prior_provenance import Origin, PriorKind
 from treedp_core.studies.budget import (
     STRATEGIES,
     Ask,

@@ -18,7 +18,7 @@ from treedp_core.notebook.file.call_json import answers, read, written
 from treedp_core.plans import ReleasePlan, recount
 from treedp_core.plans.record_file import header, records_of
 from treedp_core.records import Dataset, count_bins, count_hierarchy, domain_of_paths, domain_of_values
-from treedp_core.records.stored import about, nodes_of, restored
+from treedp_core.records.parquet_file import about, nodes_of, restored
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.bins import bins_of
 from treedp_core.studies.cdf.compare import draw, release_table

@@ -18,14 +18,14 @@ from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.compare import draw
 from treedp_core.studies.cdf.error import Criterion
-from treedp_core.studies.cdf.matrices.centred import CentredRoot
 from treedp_core.studies.cdf.matrices.circular import CircularRoot
 from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan, matrix_ledger, mean_variance, sensitivity
-from treedp_core.studies.cdf.matrices.root import RootMatrix
+from treedp_core.studies.cdf.matrices.public_total import CentredRoot
 from treedp_core.studies.cdf.matrices.series import exact_product
+from treedp_core.studies.cdf.matrices.square_root import RootMatrix
 from treedp_core.studies.cdf.matrices.symmetric import SymmetricRoot
-from treedp_core.studies.cdf.matrices.wanted import Wanted
+from treedp_core.studies.cdf.matrices.workload import Wanted
 from treedp_core.studies.cdf.pipelines import distance_table, error_curves
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.tree.workloads import equal_tree

@@ -22,11 +22,12 @@ from treedp_core.studies.cdf.beside import better, mean_variance_of
 from treedp_core.studies.cdf.compare import draw, query_table
 from treedp_core.studies.cdf.error import Criterion, optimal_shares
 from treedp_core.studies.cdf.matrices.blocks import Search, block_matrix
-from treedp_core.studies.cdf.matrices.identity import SEARCH_STEPS, Errors, identity_matrix
-from treedp_core.studies.cdf.matrices.listed import ranges_of_table
+from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix
 from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
+from treedp_core.studies.cdf.matrices.p_identity import SEARCH_STEPS, Errors, identity_matrix
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan, matrix_ledger, plan_matrix, sensitivity
-from treedp_core.studies.cdf.matrices.wanted import (
+from treedp_core.studies.cdf.matrices.range_lists import ranges_of_table
+from treedp_core.studies.cdf.matrices.workload import (
     MAX_BINS,
     MAX_RANGES,
     Ranges,
@@ -35,7 +36,6 @@ from treedp_core.studies.cdf.matrices.wanted import (
     terms_of,
     text_of,
 )
-from treedp_core.studies.cdf.matrices.whole import WholeMatrix
 from treedp_core.studies.cdf.release import CdfPlan
 from treedp_core.tree.workloads import Workload
 from treedp_core.watch import Cancelled, Watch

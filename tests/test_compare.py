@@ -35,7 +35,7 @@ from treedp_core.registry import CLAIM
 from treedp_core.studies.cdf import CdfSettings
 from treedp_core.studies.multiplicative.trees import tree_in_use
 from treedp_core.studies.topdown import Wanted, draw, made_up, tree_as_it_is
-from treedp_core.studies.topdown.wanted import RULES
+from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.tree import Tree
 from treedp_core.watch import generator
 

@@ -12,7 +12,7 @@ import pytest
 
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, Tolerance
-from treedp_core.errors import simulated as montecarlo
+from treedp_core.errors import simulation as montecarlo
 from treedp_core.experiment import KINDS, Experiment, draw_once, identity, prepare, run, smallest_epsilon, sweep
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from treedp_core.checks import InputError
-from treedp_core.records.made_up import MAX_RECORDS, SHAPES, leaf_counts
+from treedp_core.records.mock_data import MAX_RECORDS, SHAPES, leaf_counts
 from treedp_core.tree import Tree
 from treedp_core.tree.text import branching_factors_from_text
 

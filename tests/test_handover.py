@@ -33,7 +33,7 @@ from treedp_core.plans import (
     typed_json,
 )
 from treedp_core.plans.verify import cost
-from treedp_core.privacy.origin import Origin, PriorKind
+from treedp_core.privacy.prior_provenance import Origin, PriorKind
 from treedp_core.records import (
     Dataset,
     Recipe,
@@ -45,8 +45,8 @@ from treedp_core.records import (
 from treedp_core.records.dataset import labels_of
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.bins import bins_of
+from treedp_core.studies.topdown.contingency_table import made_up
 from treedp_core.studies.topdown.plan import plan as plan_top_down
-from treedp_core.studies.topdown.subject import made_up
 from treedp_core.tree import Tree
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -43,7 +43,7 @@ from treedp_core.studies.topdown.marginals import (
 )
 from treedp_core.studies.topdown.mwem import chances, mwem
 from treedp_core.studies.topdown.plan import noise_on_tree
-from treedp_core.studies.topdown.wanted import RULES
+from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.tree import Tree
 from treedp_core.watch import generator
 

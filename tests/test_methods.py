@@ -20,7 +20,7 @@ from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.registry import UNSTATED, Stated
 from treedp_core.studies.methods.bounds import BOUNDS
-from treedp_core.studies.methods.compared import compared
+from treedp_core.studies.methods.comparison import compared
 from treedp_core.studies.methods.entries import KINDS, METHODS, NOT_STATED, method_table
 from treedp_core.studies.methods.letters import GLOSSARY, TOKEN, letters, letters_of_paper
 from treedp_core.studies.methods.papers import CLAIMS
@@ -30,7 +30,7 @@ from treedp_core.studies.multiplicative.simple import draw
 from treedp_core.studies.multiplicative.trees import small_tree
 from treedp_core.studies.topdown import made_up
 from treedp_core.studies.topdown.marginals import compare_marginals
-from treedp_core.studies.topdown.wanted import Wanted
+from treedp_core.studies.topdown.release_spec import Wanted
 from treedp_core.testing import check_entry
 from treedp_core.watch import Cancelled, Watch
 

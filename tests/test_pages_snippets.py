@@ -35,7 +35,7 @@ from treedp_core.notebook.export.picture import drawable
 from treedp_core.notebook.export.program import is_ours, slug
 from treedp_core.notebook.export.report import report_of
 from treedp_core.notebook.export.script import SHOWN, script_of
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records.export.columns import labelled
 from treedp_core.records.export.tables import IN_NAMES, csv_files
 from treedp_core.views import VIEWS, Finding

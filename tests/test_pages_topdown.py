@@ -24,7 +24,7 @@ from pages.ui import jobs
 from test_pages_help import unexplained, without_help
 from treedp_core.records import Dataset, DomainSource
 from treedp_core.studies.topdown import Subject
-from treedp_core.studies.topdown.wanted import RULES
+from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.tree import Tree
 from treedp_core.views.topdown.inputs import SOURCES
 

@@ -29,7 +29,7 @@ from treedp_core.studies.methods.papers import (
     rameshwar,
     ratio_table,
 )
-from treedp_core.studies.methods.papers.listed import (
+from treedp_core.studies.methods.papers.numerics import (
     best_bins,
     factorisations,
     int_opt_steps,

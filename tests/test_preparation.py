@@ -33,8 +33,8 @@ from treedp_core.records import (
     domain_of_values,
 )
 from treedp_core.records.read.column_cache import hold
+from treedp_core.studies.topdown.contingency_table import product_of_columns
 from treedp_core.studies.topdown.plan import plan as plan_top_down
-from treedp_core.studies.topdown.subject import product_of_columns
 
 Rows = list[dict[str, Any]]
 

@@ -19,7 +19,7 @@ from pages.ui.workers import Workers
 from test_pages_data import VISITS, count, held, labelled, uploaded
 from treedp_core.checks import InputError
 from treedp_core.records import ReadOptions, count_hierarchy, domain_of_paths, domain_taken_from_the_data
-from treedp_core.records.watched import STEPS, look_at, read
+from treedp_core.records.worker_read import STEPS, look_at, read
 from treedp_core.watch import Cancelled, Watch
 
 FROM_DATA = domain_taken_from_the_data()
@@ -28,7 +28,7 @@ LARGE = b"region,n\n" + b"N,1\nS,2\n" * 600_000
 
 @pytest.fixture(scope="module")
 def workers() -> Iterator[Workers]:
-    mine = Workers(["treedp_core.records.watched"])
+    mine = Workers(["treedp_core.records.worker_read"])
     yield mine
     mine.close()
 

@@ -29,15 +29,15 @@ from treedp_core.plans.verify import cost
 from treedp_core.plans.words import summary
 from treedp_core.privacy import Accounting, Currency, NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.privacy.ledger import Ledger
-from treedp_core.privacy.origin import Origin, PriorKind
+from treedp_core.privacy.prior_provenance import Origin, PriorKind
 from treedp_core.records import Dataset, DomainSource, ReadReport, Recipe, count_hierarchy, domain_of_values
 from treedp_core.records.dataset import labels_of
 from treedp_core.studies.budget.prior import true_counts
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.bins import bins_of
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan
+from treedp_core.studies.topdown.contingency_table import made_up
 from treedp_core.studies.topdown.plan import plan as plan_top_down
-from treedp_core.studies.topdown.subject import made_up
 from treedp_core.tree import Tree
 
 LAWS = [one.value for one in NoiseLaw]

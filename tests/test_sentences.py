@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pages.views.lab.settings import PRESETS
 from treedp_core.errors.compare import Compared
 from treedp_core.experiment import Experiment, prepare
-from treedp_core.privacy.origin import CHOOSE
+from treedp_core.privacy.prior_provenance import CHOOSE
 from treedp_core.studies.budget import Question
 from treedp_core.studies.cdf.widths import Width
 from treedp_core.tree import Tree

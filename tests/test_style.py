@@ -43,7 +43,7 @@ LEFT = {
     "treedp_core/postprocess/stated.py": 2,
     "treedp_core/studies/cdf/baselines.py": 3,
     "treedp_core/studies/cdf/release.py": 3,
-    "treedp_core/studies/cdf/stated.py": 2,
+    "treedp_core/studies/cdf/method_cards.py": 2,
     "treedp_core/studies/lesson/drags.py": 1,
     "treedp_core/studies/lesson/exercises.py": 3,
     "treedp_core/studies/lesson/reveal.py": 7,
@@ -52,7 +52,7 @@ LEFT = {
     "treedp_core/studies/methods/papers/boninsegna.py": 1,
     "treedp_core/studies/methods/papers/dawson.py": 1,
     "treedp_core/studies/methods/papers/ghazi.py": 3,
-    "treedp_core/studies/multiplicative/stated.py": 4,
+    "treedp_core/studies/multiplicative/method_cards.py": 4,
     "treedp_core/studies/multiplicative/tree_bounds.py": 1,
 }
 """Uses from before: of a page's files together, as its sentences move among them, else of a file."""

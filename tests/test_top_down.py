@@ -50,8 +50,8 @@ from treedp_core.studies.topdown.bounds import bound, bound_by_exact_tails
 from treedp_core.studies.topdown.compare import compare
 from treedp_core.studies.topdown.orders import compare_orders
 from treedp_core.studies.topdown.plan import known_levels, noise_on_tree
+from treedp_core.studies.topdown.release_spec import Wanted
 from treedp_core.studies.topdown.sparse import most_cells, prefixes, release
-from treedp_core.studies.topdown.wanted import Wanted
 from treedp_core.tree import Tree
 from treedp_core.tree.leaf_table import LeafTable, count_leaves, reordered, table_of_tree
 from treedp_core.watch import Cancelled, Watch, generator

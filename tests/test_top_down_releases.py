@@ -28,9 +28,9 @@ from treedp_core.studies.topdown import (
     rules_for,
     tree_as_it_is,
 )
-from treedp_core.studies.topdown.subject import union_tree
+from treedp_core.studies.topdown.contingency_table import union_tree
+from treedp_core.studies.topdown.release_spec import RULES, allocations_for
 from treedp_core.studies.topdown.tables import level_table
-from treedp_core.studies.topdown.wanted import RULES, allocations_for
 from treedp_core.tree import Tree
 from treedp_core.tree.leaf_table import count_leaves
 from treedp_core.watch import Cancelled, Watch

@@ -16,13 +16,13 @@ from treedp_core import checks, postprocess
 from treedp_core.allocation import spent_part, split
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, ErrorSummary, Metric, Tolerance
-from treedp_core.errors.expected import NodeErrors, expected_errors
-from treedp_core.errors.simulated import simulate
+from treedp_core.errors.closed_form import NodeErrors, expected_errors
+from treedp_core.errors.simulation import simulate
 from treedp_core.mechanisms import MECHANISMS, LevelNoise
 from treedp_core.privacy import Budget, Currency, Guarantee, NeighbouringRelation, ProtectedUnit, Provenance, guarantee
 from treedp_core.privacy.accounting import USUAL, is_numerical, largest_total
 from treedp_core.privacy.conversions import epsilon_to_rho
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.privacy.release import Release
 from treedp_core.privacy.rounding import smallest
 from treedp_core.registry import Choice, Choices, Own, lookup

@@ -23,7 +23,7 @@ from pages.ui.upload import Count
 from treedp_core.checks import InputError
 from treedp_core.figures.columns import number_strip
 from treedp_core.notebook.code import given
-from treedp_core.privacy.origin import of_truth
+from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records import Dataset, count_bins
 from treedp_core.records.edges import edges_as_text, edges_from_text
 from treedp_core.records.read.numbers.numeric import LOOK_ROWS, MUCH, NumberLook, look_at_numbers

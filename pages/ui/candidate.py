@@ -17,7 +17,7 @@ from pages.ui.setting import key_of
 from treedp_core.notebook.code import File, Ran, call
 from treedp_core.records import Dataset, HeldColumns, ReadOptions
 from treedp_core.records.read.sniff import Preview
-from treedp_core.records.watched import read
+from treedp_core.records.worker_read import read
 
 T = TypeVar("T")
 Asks = Literal["tree", "bins", "prior"]

@@ -16,7 +16,7 @@ from treedp_core.experiment import Experiment
 from treedp_core.notebook.code import Ran, call, given
 from treedp_core.plans import ReleasePlan, Split, open_plan
 from treedp_core.privacy.ledger import Ledger
-from treedp_core.privacy.origin import without_counts
+from treedp_core.privacy.prior_provenance import without_counts
 
 PAGE: Final = "pages/plan.py"
 _KEPT: Final = "_plan"

@@ -22,7 +22,7 @@ from pages.ui.workers import Limits
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import File, Ran, call
 from treedp_core.records import Dataset, HeldColumns, domain_of_paths
-from treedp_core.records.watched import STEPS
+from treedp_core.records.worker_read import STEPS
 from treedp_core.words import plural, whole
 
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from treedp_core.cli import FILE_VARIABLE
 from treedp_core.experiment import EPSILON_GRID
 from treedp_core.notebook import study
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.records.made_up import MAX_RECORDS, MIN_RECORDS, SHAPES
+from treedp_core.records.mock_data import MAX_RECORDS, MIN_RECORDS, SHAPES
 from treedp_core.studies.budget import source_of_text
 from treedp_core.studies.methods.terms import text
 from treedp_core.tree.text import branching_factors_from_text

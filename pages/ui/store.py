@@ -25,7 +25,7 @@ from treedp_core.notebook import Cell
 from treedp_core.notebook.code import Ran, given
 from treedp_core.notebook.study import checked
 from treedp_core.records import Dataset, HeldColumns
-from treedp_core.records.made_up import generate
+from treedp_core.records.mock_data import generate
 from treedp_core.tree.text import branching_factors_from_text
 
 MAX_NUMBERS: Final = 16_000_000

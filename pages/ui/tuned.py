@@ -13,7 +13,7 @@ from pages.ui.text import plain, small_print
 from treedp_core.checks import InputError
 from treedp_core.notebook import study
 from treedp_core.privacy import exact_shares
-from treedp_core.privacy.origin import DOOR
+from treedp_core.privacy.prior_provenance import DOOR
 from treedp_core.studies.budget import Ledger, Origin, origin_of_text, source_of_text
 from treedp_core.views import tuning
 

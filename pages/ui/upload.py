@@ -31,7 +31,7 @@ from treedp_core.notebook.file.call_json import answers
 from treedp_core.records import HeldColumns, ReadOptions, count_hierarchy, inspect
 from treedp_core.records.read.readers import formats
 from treedp_core.records.read.sniff import Preview
-from treedp_core.records.watched import look_at
+from treedp_core.records.worker_read import look_at
 from treedp_core.words import plural
 
 PREVIEW_COLUMNS: Final = 30

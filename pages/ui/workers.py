@@ -36,7 +36,7 @@ PRELOADED: Final = (
     "treedp_core.experiment",
     *(f"treedp_core.studies.{study}" for study in STUDIES),
     "treedp_core.notebook.file.archive",
-    "treedp_core.records.watched",
+    "treedp_core.records.worker_read",
     *(f"treedp_core.records.read.{reader}" for reader in READERS),
 )
 ONE_THREAD: Final = {

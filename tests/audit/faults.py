@@ -17,7 +17,7 @@ import numpy as np
 
 from treedp_core import privacy, words
 from treedp_core.checks import InputError
-from treedp_core.errors import simulated as montecarlo
+from treedp_core.errors import simulation as montecarlo
 from treedp_core.experiment import Pipeline
 from treedp_core.mechanisms import LevelNoise, calibration, level_noise, stability
 from treedp_core.mechanisms.partition import Partition
@@ -43,7 +43,7 @@ from treedp_core.privacy import (
 )
 from treedp_core.privacy import spread as contributions
 from treedp_core.privacy.losses import Losses
-from treedp_core.privacy.origin import Origin
+from treedp_core.privacy.prior_provenance import Origin
 from treedp_core.privacy.release import Release
 from treedp_core.privacy.risk import Risk
 from treedp_core.records.count import elsewhere
@@ -54,7 +54,7 @@ from treedp_core.studies.budget.targets import finalize_split
 from treedp_core.studies.cdf import ahp
 from treedp_core.studies.cdf.matrices import plan as matrices
 from treedp_core.studies.cdf.matrices.blocks import BlockMatrix
-from treedp_core.studies.cdf.matrices.whole import WholeMatrix
+from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix
 from treedp_core.studies.topdown import marginals, mwem, sparse
 from treedp_core.studies.topdown.plan import known_levels
 from treedp_core.tree import Tree

@@ -12,7 +12,7 @@ from treedp_core.noise import DiscreteGaussian, DiscreteLaplace
 from treedp_core.plans import ReleasePlan
 from treedp_core.plans.together import together
 from treedp_core.privacy import Accounting, Spread, accounting, epsilon_to_rho, losses
-from treedp_core.records.made_up import generate
+from treedp_core.records.mock_data import generate
 from treedp_core.studies.budget import Problem, compare
 from treedp_core.studies.cdf import CdfSettings
 from treedp_core.studies.cdf.release import plan_tree

@@ -12,7 +12,7 @@ from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, draw_once, prepare
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.mechanisms.thresholds.release import threshold_guarantee
-from treedp_core.privacy import Currency, Guarantee, Provenance, ledger, origin
+from treedp_core.privacy import Currency, Guarantee, Provenance, ledger, prior_provenance
 from treedp_core.studies.budget import prior
 from treedp_core.studies.topdown.plan import plan
 
@@ -106,7 +106,9 @@ def _ledgers(report: Report, rng: np.random.Generator, units: list[Who]) -> None
     amounts = rng.uniform(0, 0.3, 3).tolist()
     kinds = list(Currency)
     currency, paid_in = (kinds[int(i)] for i in rng.integers(2, size=2))
-    tuned = origin.Origin(origin.PriorKind.NOISY, float(rng.uniform(0.01, 0.5)), paid_in, other.unit)
+    tuned = prior_provenance.Origin(
+        prior_provenance.PriorKind.NOISY, float(rng.uniform(0.01, 0.5)), paid_in, other.unit
+    )
     cost = mine.unit.exact_charge([0.0 if mine.unit.total_is_public and i == 0 else a for i, a in enumerate(amounts)])
     what = f"ledger of {mine} in {currency.value} with a prior for {other} in {paid_in.value}"
     total = float(cost + Fraction(tuned.spent)) * float(rng.uniform(0.98, 1.05))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
-from treedp_core.errors import simulated as montecarlo
+from treedp_core.errors import simulation as montecarlo
 from treedp_core.mechanisms.thresholds import sparse_vector
 from treedp_core.mechanisms.thresholds.sparse_vector import NoiseLaw
 from treedp_core.noise import laws as noise

@@ -18,7 +18,7 @@ from treedp_core.plans.together import together
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.privacy.losses import of_changes
 from treedp_core.privacy.spread import capacities_of_tree, level_sensitivities
-from treedp_core.records.made_up import generate
+from treedp_core.records.mock_data import generate
 from treedp_core.studies.budget.attribution import reports
 from treedp_core.tree import Tree
 

@@ -24,8 +24,8 @@ from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.studies.topdown import made_up, plan
 from treedp_core.studies.topdown.marginals import compare_marginals
 from treedp_core.studies.topdown.projections import RULES
+from treedp_core.studies.topdown.release_spec import Wanted
 from treedp_core.studies.topdown.sparse import release
-from treedp_core.studies.topdown.wanted import Wanted
 from treedp_core.tree import Tree
 from treedp_core.tree.leaf_table import count_leaves
 from treedp_core.watch import generator

@@ -20,7 +20,7 @@ from treedp_core.checks import InputError
 from treedp_core.privacy import Provenance
 from treedp_core.records.export.synthetic import Columns, contingency_csv, records_csv
 from treedp_core.studies.topdown import draw, product_of_columns
-from treedp_core.studies.topdown.wanted import RULES
+from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.tree import Tree
 from treedp_core.views import VIEWS, Finding, Tables
 from treedp_core.views.topdown import TopDownInputs, comparisons, promise, releases

@@ -29,7 +29,7 @@ def beside_others(columns: Mapping[str, Sequence[float]], chosen: str, title: st
     Parameters
     ----------
     columns : mapping
-        The `columns` of `treedp_core.studies.methods.compared.Compared`.
+        The `columns` of `treedp_core.studies.methods.comparison.Compared`.
     chosen : str
         The column that is drawn thick; none is if there is no such column.
     title : str

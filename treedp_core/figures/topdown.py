@@ -28,7 +28,7 @@ from treedp_core.figures.base.style import (
 )
 from treedp_core.figures.base.text import count_text, plot_text
 from treedp_core.figures.trees.levels import level_axis
-from treedp_core.privacy.origin import of_truth
+from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.tree import FloatArray
 from treedp_core.words import Z95, percent_set
 

@@ -15,7 +15,7 @@ from treedp_core.figures.trees.draw import one_draw
 from treedp_core.figures.trees.icicle import drafted
 from treedp_core.studies.topdown import Drawn
 from treedp_core.studies.topdown.marginals import Marginals
-from treedp_core.studies.topdown.wanted import RULES
+from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.words import Z95
 
 MAX_BLOCKS: Final = 200

@@ -9,7 +9,7 @@ import numpy as np
 from treedp_core.figures.base.draft import Draft, Trace, bar, scatter
 from treedp_core.figures.base.style import BLUE, GREY, ORANGE, PINK, axis, bent, bent_ticks, new_figure
 from treedp_core.figures.base.text import count_text, plot_text
-from treedp_core.studies.topdown.rows import KEPT, LOST, SPURIOUS, Pairs, Rows
+from treedp_core.studies.topdown.synthetic_rows import KEPT, LOST, SPURIOUS, Pairs, Rows
 from treedp_core.tree import AnyArray, FloatArray
 from treedp_core.words import whole
 
@@ -23,7 +23,7 @@ LARGEST: Final = 16.0
 def rows_beside(found: Rows) -> Draft:
     """Return places as rows: true records to the left, released ones to the right, both on log(1 + records).
 
-    >>> from treedp_core.studies.topdown.rows import Rows
+    >>> from treedp_core.studies.topdown.synthetic_rows import Rows
     >>> fig = rows_beside(Rows(("a › b", "a › c"), np.array([9, 2]), np.array([8, 0]), 2))
     >>> [trace["name"] for trace in fig.data], fig.data[2]["text"][0].strip()
     (['true', 'kept', 'lost'], 'lost')

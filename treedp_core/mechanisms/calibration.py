@@ -14,7 +14,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Law
 from treedp_core.privacy import Currency
-from treedp_core.privacy.origin import SYMBOL
+from treedp_core.privacy.prior_provenance import SYMBOL
 from treedp_core.privacy.rounding import quotient_above, quotient_below, sqrt_above
 from treedp_core.registry import Table, table
 from treedp_core.tree import FloatArray

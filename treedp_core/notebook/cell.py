@@ -13,7 +13,7 @@ from treedp_core.notebook import validators
 from treedp_core.notebook.file.drawing import Drawing
 from treedp_core.notebook.validators import MAX_TEXT, Value
 from treedp_core.plans import ReleasePlan
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 
 MAX_NAME: Final = 120
 MAX_CODE: Final = 4_000_000

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from treedp_core.notebook.code import File, Part, Ran
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records import Dataset
 
 

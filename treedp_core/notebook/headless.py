@@ -33,10 +33,10 @@ from treedp_core.notebook.file.drawing import Drawing
 from treedp_core.notebook.study import checked, note_of, visible
 from treedp_core.notebook.validators import MAX_TABLE_ROWS, table_of
 from treedp_core.postprocess import POSTPROCESSORS
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records import Dataset, DomainSource, count_hierarchy, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.export.tables import csv_bytes
-from treedp_core.records.made_up import generate
+from treedp_core.records.mock_data import generate
 from treedp_core.registry import load_plugin
 from treedp_core.studies.sweep.frames import columns_of
 from treedp_core.studies.sweep.task import MAX_BYTES, Task, counts_of, read_task, reading

@@ -11,7 +11,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.notebook.validators import line
 from treedp_core.records.strict_json import Json, members
-from treedp_core.studies.cdf.matrices.wanted import MAX_BINS, MAX_RANGES, OWN, Ranges, Terms, Wanted, terms_of
+from treedp_core.studies.cdf.matrices.workload import MAX_BINS, MAX_RANGES, OWN, Ranges, Terms, Wanted, terms_of
 
 MAX_LISTS: Final = 8
 """Tables of ranges that a session keeps: a cell of the notebook may be of an earlier one."""

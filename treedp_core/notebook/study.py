@@ -19,7 +19,7 @@ from treedp_core.notebook.range_lists import Listed
 from treedp_core.notebook.saved_plans import Noted
 from treedp_core.notebook.validators import CONTROL
 from treedp_core.plans import ReleasePlan
-from treedp_core.privacy.origin import origin_of_text
+from treedp_core.privacy.prior_provenance import origin_of_text
 from treedp_core.records import Dataset
 from treedp_core.records.dataset import unchanged
 

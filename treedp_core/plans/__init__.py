@@ -4,7 +4,7 @@ from treedp_core.plans.handover import LIBRARIES, not_covered, opendp_program, t
 from treedp_core.plans.made import Split
 from treedp_core.plans.plan import ReleasePlan, open_plan
 from treedp_core.plans.record_file import records_of, recount
-from treedp_core.plans.stated import Bounded, Categories, Domain, NoiseLaw, PlannedLevel
+from treedp_core.plans.statement import Bounded, Categories, Domain, NoiseLaw, PlannedLevel
 
 __all__ = [
     "LIBRARIES",

@@ -6,7 +6,7 @@ import html
 from typing import Final
 
 from treedp_core.plans import words
-from treedp_core.plans.stated import Stated
+from treedp_core.plans.statement import Stated
 from treedp_core.plans.verify import does_not_hold, problems
 from treedp_core.words import fence
 

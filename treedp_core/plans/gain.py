@@ -8,7 +8,7 @@ from typing import Final
 
 from treedp_core.mechanisms.calibration import LAWS, level_law
 from treedp_core.noise import DiscreteGaussian, Law
-from treedp_core.plans.stated import NoiseLaw, Stated
+from treedp_core.plans.statement import NoiseLaw, Stated
 from treedp_core.privacy import Accounting, ProtectedUnit, Spread, budget_from_shares
 from treedp_core.privacy.accounting import largest_total
 from treedp_core.privacy.conversions import epsilon_to_rho

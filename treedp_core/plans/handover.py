@@ -19,7 +19,7 @@ from typing import Final
 from treedp_core.checks import InputError, echo
 from treedp_core.plans import programs, record_file
 from treedp_core.plans.refusals import Reason, refusals, refusals_of_tumult
-from treedp_core.plans.stated import Bounded, NoiseLaw, Stated
+from treedp_core.plans.statement import Bounded, NoiseLaw, Stated
 from treedp_core.plans.words import label, open_points, promise
 from treedp_core.privacy import Currency, NeighbouringRelation
 from treedp_core.privacy.rounding import sqrt_above

@@ -17,7 +17,7 @@ from treedp_core.errors import Tolerance, level_mean
 from treedp_core.experiment import Experiment, prepare, run, total_of
 from treedp_core.mechanisms import MECHANISMS, LevelNoise
 from treedp_core.noise import DiscreteLaplace, Laplace, Law
-from treedp_core.plans.stated import (
+from treedp_core.plans.statement import (
     COUNTS,
     CUMULATIVE,
     LISTED,
@@ -43,7 +43,7 @@ from treedp_core.privacy import (
 )
 from treedp_core.privacy.accounting import USUAL, Accounting, epsilon_of_levels
 from treedp_core.privacy.ledger import Ledger
-from treedp_core.privacy.origin import Origin, without_counts
+from treedp_core.privacy.prior_provenance import Origin, without_counts
 from treedp_core.privacy.rounding import quotient_above
 from treedp_core.privacy.spread import Capacities, capacities_of_tree, level_sensitivities
 from treedp_core.records import Dataset, Recipe
@@ -52,12 +52,12 @@ from treedp_core.registry import lookup
 from treedp_core.studies.cdf.bins import Bins as CountedBins
 from treedp_core.studies.cdf.bins import bins_of
 from treedp_core.studies.cdf.matrices.blocks import BlockMatrix
+from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan
-from treedp_core.studies.cdf.matrices.whole import WholeMatrix
 from treedp_core.studies.cdf.partition import DividedPlan, PartitionPlan
 from treedp_core.studies.cdf.release import CdfPlan
+from treedp_core.studies.topdown.contingency_table import Subject, is_product
 from treedp_core.studies.topdown.plan import Plan as TopDownPlan
-from treedp_core.studies.topdown.subject import Subject, is_product
 from treedp_core.tree import IntArray, Tree
 from treedp_core.words import float_above
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from treedp_core.checks import InputError, echo
 from treedp_core.plans import documents, typed_json, verify, words
 from treedp_core.plans.made import Data, Made, planned, state, state_of_sums, true_error
-from treedp_core.plans.stated import Stated
-from treedp_core.privacy.origin import Origin
+from treedp_core.plans.statement import Stated
+from treedp_core.privacy.prior_provenance import Origin
 from treedp_core.records import Dataset
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan
 from treedp_core.words import card, short

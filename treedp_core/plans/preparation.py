@@ -10,7 +10,7 @@ from pathlib import Path
 from treedp_core.checks import InputError, echo
 from treedp_core.plans.plan import open_plan
 from treedp_core.plans.record_file import records_of, recount
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records import Dataset, ReadOptions
 from treedp_core.records.read.text import OTHER
 from treedp_core.registry import load_plugin

@@ -20,7 +20,7 @@ import numpy as np
 
 from treedp_core.checks import InputError
 from treedp_core.plans import typed_json
-from treedp_core.plans.stated import Bins, Stated
+from treedp_core.plans.statement import Bins, Stated
 from treedp_core.records import (
     Dataset,
     ReadOptions,

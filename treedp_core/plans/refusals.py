@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from treedp_core.plans import programs
-from treedp_core.plans.stated import Categories, NoiseLaw, PlannedLevel, Stated
+from treedp_core.plans.statement import Categories, NoiseLaw, PlannedLevel, Stated
 from treedp_core.plans.verify import problems
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import Currency, NeighbouringRelation, Spread

@@ -9,7 +9,7 @@ from fractions import Fraction
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Laplace, Law
-from treedp_core.plans.stated import NoiseLaw, Stated
+from treedp_core.plans.statement import NoiseLaw, Stated
 from treedp_core.privacy import Accounting, Spread
 from treedp_core.privacy.accounting import epsilon_of_levels
 from treedp_core.privacy.rounding import quotient_above
@@ -75,7 +75,7 @@ def together(plans: Sequence[Stated], delta: float | None = None) -> Together:
 
     >>> from treedp_core.experiment import Experiment
     >>> from treedp_core.plans import ReleasePlan
-    >>> from treedp_core.records.made_up import generate
+    >>> from treedp_core.records.mock_data import generate
     >>> one = ReleasePlan.of(Experiment("discrete_gaussian", delta=1e-6), generate("zipf", 100, "3,3", 7))
     >>> both = together([one, one], 1e-6)
     >>> round(both.added, 2), 1.4 < both.epsilon < 1.5

@@ -29,7 +29,7 @@ _hints: Final = functools.cache(typing.get_type_hints)
 def write(value: object, notice: str = "") -> str:
     """Return a data class as JSON, always the same text for the same values; a notice is for people and comes first.
 
-    >>> from treedp_core.plans.stated import Bins
+    >>> from treedp_core.plans.statement import Bins
     >>> write(Bins("age", 8, (2, 4))).splitlines()[1:4]
     [' "format": "treedp plan",', ' "version": 1,', ' "column": "age",']
     """

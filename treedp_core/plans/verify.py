@@ -13,8 +13,8 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Final
 
-from treedp_core.plans.composed import composed_delta
-from treedp_core.plans.stated import NoiseLaw, PlannedLevel, Stated, SumsOfBins
+from treedp_core.plans.composition import composed_delta
+from treedp_core.plans.statement import NoiseLaw, PlannedLevel, Stated, SumsOfBins
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.unit import NeighbouringRelation, Spread
 from treedp_core.words import privacy_text, promise_text

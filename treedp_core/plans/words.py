@@ -8,11 +8,11 @@ from typing import Final
 
 from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.plans.stated import TABLE, Bounded, Categories, NoiseLaw, PlannedLevel, Stated, SumsOfBins
+from treedp_core.plans.statement import TABLE, Bounded, Categories, NoiseLaw, PlannedLevel, Stated, SumsOfBins
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import Currency, NeighbouringRelation, Precision
 from treedp_core.privacy.accounting import Accounting
-from treedp_core.privacy.origin import NOT_PRIVATE, PriorKind, of_truth
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE, PriorKind, of_truth
 from treedp_core.records.edges import edge_text
 from treedp_core.records.recipe import MARKS
 from treedp_core.registry import CLAIM

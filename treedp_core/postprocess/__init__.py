@@ -9,7 +9,7 @@ from typing import Final
 from treedp_core.checks import InputError, echo
 from treedp_core.errors import Tolerance
 from treedp_core.noise import Law
-from treedp_core.postprocess import least_squares, non_negative, pruned, shrink, top_down, tree_nnls
+from treedp_core.postprocess import least_squares, non_negative, pruning, shrink, top_down, tree_nnls
 from treedp_core.postprocess import stated as of
 from treedp_core.privacy.release import Release
 from treedp_core.registry import UNSTATED, Promise, Stated, Table, lookup, table
@@ -160,13 +160,13 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
         "Pruned, least squares",
         "Only children of nodes whose noisy count stands out are looked at; least squares on those, and what does not "
         "stand out of its error is 0. Hardly any empty node is filled; families need not add up. Biased.",
-        _for_any_tolerance(pruned.prepare),
+        _for_any_tolerance(pruning.prepare),
         Promise.NON_NEGATIVE,
         why_biased="Pruning is biased: small counts become 0, and what is told was chosen because it came out large.",
         mark="hourglass",
         weighted=True,
         family_rule="pruned",
-        prepare_laws=pruned.prepare,
+        prepare_laws=pruning.prepare,
         stated=of.PRUNED,
     ),
 )

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from treedp_core.checks import InputError
 from treedp_core.privacy.budget import Currency
-from treedp_core.privacy.origin import SYMBOL, Origin
+from treedp_core.privacy.prior_provenance import SYMBOL, Origin
 from treedp_core.privacy.unit import ProtectedUnit
 from treedp_core.words import budget_text, float_below, privacy_text, rounded_up, setting_text
 

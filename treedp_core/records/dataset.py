@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treedp_core.checks import InputError, echo
-from treedp_core.privacy.origin import of_truth
+from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records.edges import FloatArray, are_intervals, edges_of_labels
 from treedp_core.records.read.text import BLANK, OTHER, READ_BY, Notice, package_of
 from treedp_core.records.recipe import Recipe

@@ -12,7 +12,7 @@ from treedp_core.notebook.code import Ran, call
 from treedp_core.notebook.comparison.paired import AnySide
 from treedp_core.records import Dataset
 from treedp_core.studies.cdf.matrices.plan import SEARCHES, seek
-from treedp_core.studies.cdf.matrices.wanted import Wanted
+from treedp_core.studies.cdf.matrices.workload import Wanted
 from treedp_core.views.finding import Finding, Memo, Tables, forgetful, no_table
 from treedp_core.views.inputs import Inputs
 from treedp_core.watch import Watch

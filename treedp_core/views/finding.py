@@ -16,11 +16,11 @@ from treedp_core.figures.trees.reliability import watermark
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.plans import ReleasePlan
 from treedp_core.privacy import Accounting, NeighbouringRelation
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records import Dataset, DomainSource, ReadReport
 from treedp_core.records.dataset import labels_of
 from treedp_core.records.export.columns import Columns
-from treedp_core.studies.cdf.matrices.wanted import Ranges
+from treedp_core.studies.cdf.matrices.workload import Ranges
 from treedp_core.tree import Tree
 from treedp_core.words import plural, setting_text
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.privacy.origin import origin_of_text
+from treedp_core.privacy.prior_provenance import origin_of_text
 from treedp_core.registry import Table
 
 MAX_DIGITS: Final = 12

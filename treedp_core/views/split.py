@@ -10,7 +10,7 @@ from treedp_core.allocation.shares import shares_from_text
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy.accounting import USUAL, Accounting
-from treedp_core.privacy.origin import Origin
+from treedp_core.privacy.prior_provenance import Origin
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.split import split_table
 from treedp_core.views import tuning

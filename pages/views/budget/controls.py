@@ -16,7 +16,7 @@ from pages.ui.unused import NO_ALPHA, NOTHING_DRAWN, Reasons, unspent
 from pages.ui.view import Seen, inputs_now
 from pages.views.budget import settings as s
 from pages.views.budget.prior import show_upload
-from treedp_core.privacy.origin import DOOR
+from treedp_core.privacy.prior_provenance import DOOR
 from treedp_core.studies.budget.question import FROM_FILE, NONE, PAID
 from treedp_core.views.budget import BudgetInputs
 from treedp_core.views.budget.inputs import PRIORS

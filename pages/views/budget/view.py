@@ -25,7 +25,7 @@ from treedp_core.checks import InputError
 from treedp_core.notebook.code import Ran
 from treedp_core.plans import ReleasePlan
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.studies.budget import STRATEGIES, Comparison, Result, Source
 from treedp_core.views import VIEWS, budget
 from treedp_core.views.budget import BudgetInputs

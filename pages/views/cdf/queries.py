@@ -19,9 +19,9 @@ from pages.ui.text import lit, small_print
 from pages.views.cdf import settings as s
 from treedp_core.notebook.range_lists import Listed
 from treedp_core.notebook.study import visible
-from treedp_core.records.watched import read
-from treedp_core.studies.cdf.matrices.listed import doubtful_marks, ranges_of_table
-from treedp_core.studies.cdf.matrices.wanted import MAX_BINS, MAX_RANGES
+from treedp_core.records.worker_read import read
+from treedp_core.studies.cdf.matrices.range_lists import doubtful_marks, ranges_of_table
+from treedp_core.studies.cdf.matrices.workload import MAX_BINS, MAX_RANGES
 from treedp_core.words import plural, whole
 
 SLOT: Final = "cdf_queries"

@@ -32,7 +32,7 @@ from treedp_core.studies.cdf import SECTION_VI
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
 from treedp_core.studies.cdf.matrices.plan import SEARCHES
-from treedp_core.studies.cdf.matrices.wanted import OWN, Ranges
+from treedp_core.studies.cdf.matrices.workload import OWN, Ranges
 from treedp_core.studies.cdf.pipelines import BOUND_BINS, SQUARES
 from treedp_core.studies.cdf.release import PARTITION, STRATEGIES
 from treedp_core.views import VIEWS, Tables, cdf

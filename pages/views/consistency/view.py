@@ -18,7 +18,7 @@ from pages.ui.view import Seen, inputs_now, section, see
 from pages.ui.walk import enter, follow, go, way_up
 from pages.views.consistency import settings as s
 from treedp_core.figures.consistency import MAX_BLOCKS
-from treedp_core.privacy.origin import of_truth
+from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.before_after import find, found_table
 from treedp_core.views import VIEWS, Finding, consistency

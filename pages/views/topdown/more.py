@@ -29,7 +29,7 @@ from treedp_core.privacy import NeighbouringRelation, Provenance
 from treedp_core.records import Dataset
 from treedp_core.records.export import synthetic
 from treedp_core.studies.topdown import Drawn, Subject, allocations_for, some_orders, tables
-from treedp_core.studies.topdown.wanted import RULES
+from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.views import VIEWS
 from treedp_core.views.topdown import TopDownInputs, comparisons, promise, releases
 from treedp_core.views.topdown.inputs import Made

@@ -23,7 +23,7 @@ from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset, DomainSource
 from treedp_core.studies.topdown import Subject, allocations_for, rules_for
-from treedp_core.studies.topdown.wanted import RULES
+from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.views import VIEWS, Tables
 from treedp_core.views.topdown import TopDownInputs
 from treedp_core.views.topdown.words import cut

@@ -11,7 +11,7 @@ from treedp_core.figures.base.colour import colouring
 from treedp_core.figures.base.draft import Draft, trace
 from treedp_core.figures.base.style import axis, new_figure
 from treedp_core.figures.base.text import plot_text
-from treedp_core.privacy.origin import of_truth
+from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.studies.sweep.before_after import Draw
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
 

@@ -20,8 +20,8 @@ from treedp_core.studies.topdown import Subject, Wanted, draws
 from treedp_core.studies.topdown.compare import compare
 from treedp_core.studies.topdown.draw import tidied
 from treedp_core.studies.topdown.plan import noise_on_tree
+from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.studies.topdown.sparse import refuse_no_records, release
-from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.tree import IntArray
 
 THRESHOLDS: Final = "Thresholds"

@@ -10,7 +10,7 @@ from typing import Final
 
 from treedp_core.notebook.cell import NOT_REVIEWED, SWEEP, Cell
 from treedp_core.notebook.export.notes import FENCE, marked_headings, safe_markdown
-from treedp_core.privacy.origin import DOOR, NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import DOOR, NOT_PRIVATE
 from treedp_core.registry import CLAIM
 from treedp_core.words import plural
 

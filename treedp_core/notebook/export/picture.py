@@ -8,7 +8,7 @@ from typing import Any, Final
 from treedp_core.figures.base.export_layout import Dress
 from treedp_core.notebook.cell import Cell
 from treedp_core.notebook.export.cell_summary import fact_line, plain
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 
 _MAPS: Final = re.compile("scattergeo|choropleth.*|(scatter|density)map(box)?|image")
 """Kinds of traces that plotly fetches something for."""

@@ -16,7 +16,7 @@ from treedp_core.notebook.export.cell_summary import as_html, facts, plain, warn
 from treedp_core.notebook.export.ipynb import in_html
 from treedp_core.notebook.export.picture import drawable, dress_of
 from treedp_core.notebook.export.program import Section, program_of
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records.export.tables import IN_NAMES
 from treedp_core.words import plural, unbroken
 

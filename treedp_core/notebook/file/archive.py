@@ -26,7 +26,7 @@ from treedp_core.notebook.saved_plans import Noted
 from treedp_core.notebook.study import Asked, SettingValue, Study, Table
 from treedp_core.notebook.validators import Value, text
 from treedp_core.plans import ReleasePlan
-from treedp_core.records.stored import about, nodes_of, restored
+from treedp_core.records.parquet_file import about, nodes_of, restored
 from treedp_core.records.strict_json import Json, members, parse
 from treedp_core.watch import Watch
 

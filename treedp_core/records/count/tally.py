@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treedp_core.checks import echo
 from treedp_core.records.count import counting, paths
-from treedp_core.records.count.left_out import LeftOut, without
+from treedp_core.records.count.row_filter import LeftOut, without
 from treedp_core.records.dataset import DomainSource
 from treedp_core.records.domain import Domain
 from treedp_core.records.read import text

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.records.export.spreadsheet import safe_cell
 from treedp_core.records.export.synthetic import SIMULATED, SIMULATION

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from treedp_core.privacy import Currency, NeighbouringRelation
 from treedp_core.studies.branching.question import Question, references
+from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix, and_total
 from treedp_core.studies.cdf.matrices.plan import SEARCHES, Sought, mean_variance, sensitivity
-from treedp_core.studies.cdf.matrices.wanted import Wanted
-from treedp_core.studies.cdf.matrices.whole import WholeMatrix, and_total
+from treedp_core.studies.cdf.matrices.workload import Wanted
 from treedp_core.studies.cdf.release import STRATEGIES
 from treedp_core.studies.cdf.shapes.ranking import RankedShape
 from treedp_core.tree.text import product_text

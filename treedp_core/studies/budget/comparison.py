@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from treedp_core.checks import InputError
-from treedp_core.privacy.origin import Origin
+from treedp_core.privacy.prior_provenance import Origin
 from treedp_core.records import Dataset
 from treedp_core.studies.budget.prior import Prior
 from treedp_core.studies.budget.problem import Problem

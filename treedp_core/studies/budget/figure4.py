@@ -11,7 +11,7 @@ import numpy as np
 
 from treedp_core.errors import Tolerance
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records import Dataset
 from treedp_core.studies.budget.prior import noisy
 from treedp_core.studies.budget.problem import Problem

@@ -17,7 +17,7 @@ from treedp_core.checks import InputError, echo
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.mechanisms.calibration import LAWS
 from treedp_core.privacy import ProtectedUnit
-from treedp_core.privacy.origin import Origin, PriorKind
+from treedp_core.privacy.prior_provenance import Origin, PriorKind
 from treedp_core.records.dataset import Dataset
 from treedp_core.registry import lookup
 from treedp_core.tree import AnyArray, FloatArray, Tree

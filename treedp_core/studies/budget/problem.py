@@ -14,7 +14,7 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, ErrorSummary, Metric, Summary, Tolerance, exact_summary, level_mean
-from treedp_core.errors.expected import NodeErrors, expected_errors
+from treedp_core.errors.closed_form import NodeErrors, expected_errors
 from treedp_core.errors.metrics import squared
 from treedp_core.mechanisms.calibration import LAWS, LevelLaw, level_law
 from treedp_core.noise import Law

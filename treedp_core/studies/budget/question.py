@@ -15,7 +15,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Currency
 from treedp_core.privacy.budget import refuse_small_part
 from treedp_core.privacy.conversions import rho_to_epsilon, rho_to_epsilon_gaussian
-from treedp_core.privacy.origin import SYMBOL
+from treedp_core.privacy.prior_provenance import SYMBOL
 from treedp_core.records import Dataset
 from treedp_core.studies.budget.prior import Prior, another_draw, noisy, public_of_file, true_counts
 from treedp_core.studies.budget.problem import Problem

@@ -14,7 +14,7 @@ from treedp_core.allocation.published import published_for
 from treedp_core.allocation.shares import handed_over
 from treedp_core.errors import ErrorSummary
 from treedp_core.privacy.ledger import Ledger, left_after
-from treedp_core.privacy.origin import Origin
+from treedp_core.privacy.prior_provenance import Origin
 from treedp_core.registry import UNSTATED, Stated, Table, lookup
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.splits.greedy import PHASES, GreedySplit, greedy

@@ -10,7 +10,7 @@ import numpy as np
 
 from treedp_core.privacy import Currency, rho_to_epsilon
 from treedp_core.privacy.accounting import composes, epsilon_of_levels
-from treedp_core.privacy.origin import NOT_PRIVATE, of_truth
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE, of_truth
 from treedp_core.records import Labels
 from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.studies.budget.problem import Problem

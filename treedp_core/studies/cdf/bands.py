@@ -19,9 +19,9 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import CHUNK_CELLS
+from treedp_core.errors.simulation import CHUNK_CELLS
 from treedp_core.postprocess.isotonic import IntArray
-from treedp_core.studies.cdf.matrices.wanted import Ranges, terms_of
+from treedp_core.studies.cdf.matrices.workload import Ranges, terms_of
 from treedp_core.studies.cdf.plan import AnyPlan
 from treedp_core.studies.cdf.release import CdfRelease
 from treedp_core.tree import FloatArray

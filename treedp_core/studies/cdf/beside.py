@@ -17,8 +17,8 @@ from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.cdf.error.budgets import optimal_shares
 from treedp_core.studies.cdf.error.criterion import Criterion
 from treedp_core.studies.cdf.matrices.blocks import BlockMatrix
+from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan
-from treedp_core.studies.cdf.matrices.whole import WholeMatrix
 from treedp_core.studies.cdf.release import TREE, CdfPlan, CdfSettings, plan_tree
 from treedp_core.studies.cdf.shapes import best_shapes
 from treedp_core.tree.workloads import Shape, Workload

@@ -17,7 +17,7 @@ from treedp_core.studies.cdf.error import Criterion, cdf_lower_bound, optimal_sh
 from treedp_core.studies.cdf.error.simple import histogram_error, range_queries_error
 from treedp_core.studies.cdf.matrices.optimal import GAP_REPLACED
 from treedp_core.studies.cdf.matrices.plan import MAX_MATRIX_BINS, mean_variance
-from treedp_core.studies.cdf.matrices.wanted import Wanted
+from treedp_core.studies.cdf.matrices.workload import Wanted
 from treedp_core.studies.cdf.plan import AnyPlan
 from treedp_core.studies.cdf.release import STRATEGIES
 from treedp_core.tree import FloatArray

@@ -8,7 +8,7 @@ from treedp_core.privacy import Currency
 from treedp_core.registry import lookup
 from treedp_core.studies.cdf.beside import better
 from treedp_core.studies.cdf.matrices.plan import Matrix, MatrixPlan, plan_matrix
-from treedp_core.studies.cdf.matrices.wanted import WORKLOADS, Wanted
+from treedp_core.studies.cdf.matrices.workload import WORKLOADS, Wanted
 from treedp_core.studies.cdf.partition import DividedPlan, PartitionPlan, plan_partition
 from treedp_core.studies.cdf.release import PARTITION, STRATEGIES, TREE, CdfPlan, CdfSettings, plan_tree
 

@@ -29,7 +29,7 @@ from treedp_core.privacy.accounting import USUAL, largest_total
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.release import Release
 from treedp_core.registry import UNSTATED, Stated, Table, lookup, table
-from treedp_core.studies.cdf import stated as of
+from treedp_core.studies.cdf import method_cards as of
 from treedp_core.studies.cdf.error.budgets import optimal_shares
 from treedp_core.studies.cdf.error.criterion import Criterion
 from treedp_core.studies.cdf.error.prefixes import (
@@ -38,7 +38,7 @@ from treedp_core.studies.cdf.error.prefixes import (
     prefix_variances,
     range_variance,
 )
-from treedp_core.studies.cdf.matrices.wanted import WORKLOADS, Ranges, Wanted
+from treedp_core.studies.cdf.matrices.workload import WORKLOADS, Ranges, Wanted
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.tree.text import product_text
 from treedp_core.tree.workloads import Shape, Workload, digit_sums, prefix_estimates, range_cover

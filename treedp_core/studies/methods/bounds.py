@@ -15,7 +15,7 @@ from treedp_core.privacy import NeighbouringRelation
 from treedp_core.registry import UNSTATED, Stated, Table, table
 from treedp_core.studies.cdf.error import Criterion, cdf_lower_bound, optimal_shares
 from treedp_core.studies.cdf.matrices.plan import mean_variance
-from treedp_core.studies.cdf.matrices.wanted import Wanted
+from treedp_core.studies.cdf.matrices.workload import Wanted
 from treedp_core.studies.methods.unprojected import largest_of_level
 from treedp_core.studies.multiplicative.curves import Setting
 from treedp_core.studies.multiplicative.growth import growth

@@ -32,7 +32,7 @@ from treedp_core.studies.cdf.baselines import BASELINES, hb_children
 from treedp_core.studies.cdf.error import Criterion, optimal_shares, total_squared_error
 from treedp_core.studies.cdf.release import CdfSettings, plan_tree
 from treedp_core.studies.methods.bounds import TABLES
-from treedp_core.studies.methods.compared import KNOWN_BEFORE, base, cdf_plan, small_tree, tuned_split
+from treedp_core.studies.methods.comparison import KNOWN_BEFORE, base, cdf_plan, small_tree, tuned_split
 from treedp_core.studies.methods.entries import METHODS, TUNED
 from treedp_core.studies.topdown.plan import plan
 from treedp_core.tree import FloatArray, Tree

@@ -15,7 +15,7 @@ from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.privacy.origin import DOOR
+from treedp_core.privacy.prior_provenance import DOOR
 from treedp_core.registry import Table
 from treedp_core.words import lower_first
 

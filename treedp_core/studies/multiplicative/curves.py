@@ -15,7 +15,7 @@ from treedp_core.noise import Gaussian, Laplace
 from treedp_core.noise.law import FloatArray
 from treedp_core.privacy.conversions import gaussian_sigma
 from treedp_core.registry import UNSTATED, Stated, Table, table
-from treedp_core.studies.multiplicative import stated as of
+from treedp_core.studies.multiplicative import method_cards as of
 from treedp_core.studies.multiplicative.lower_bounds import packing_bound
 from treedp_core.studies.multiplicative.shrinkage import worst_shrunk_alpha_rmse
 from treedp_core.studies.multiplicative.theorem import theorem_error

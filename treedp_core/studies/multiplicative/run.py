@@ -18,7 +18,7 @@ from treedp_core.mechanisms.thresholds.release import ThresholdRelease, release_
 from treedp_core.mechanisms.thresholds.schedule import USUAL_ETA, check_alpha, check_delta, check_levels, paper_plan
 from treedp_core.mechanisms.thresholds.trace import Step, steps
 from treedp_core.privacy import Guarantee
-from treedp_core.privacy.origin import of_truth
+from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.studies.multiplicative.accuracy import clamped_alpha_rmse
 from treedp_core.studies.multiplicative.simple import SIMPLE, Simple, draw, leaf_edges, leaves_alone
 from treedp_core.studies.multiplicative.trees import Source

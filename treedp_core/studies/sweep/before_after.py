@@ -22,7 +22,7 @@ from treedp_core.errors.compare import (
 )
 from treedp_core.experiment import Experiment, draw_once, run
 from treedp_core.postprocess import apply
-from treedp_core.privacy.origin import of_truth
+from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records import Labels
 from treedp_core.records.dataset import family
 from treedp_core.studies.sweep.series import Series

@@ -11,7 +11,7 @@ from treedp_core.experiment import EPSILON_GRID, Experiment, Pipeline, draw_once
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.noise import DiscreteLaplace
 from treedp_core.noise.weighted_sum import margin_of_sum
-from treedp_core.privacy.origin import of_truth
+from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.studies.sweep.lines import Question
 from treedp_core.studies.sweep.series import EPSILON, chosen
 from treedp_core.tree import FloatArray, IntArray, Tree

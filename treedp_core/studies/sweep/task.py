@@ -34,7 +34,7 @@ from treedp_core.checks import InputError, echo
 from treedp_core.experiment import KINDS, Experiment, grid
 from treedp_core.records import Dataset, ReadOptions, count_hierarchy, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.count.tally import LISTED_WITH_SPACES
-from treedp_core.records.made_up import generate, of_leaf_counts
+from treedp_core.records.mock_data import generate, of_leaf_counts
 from treedp_core.records.strict_json import Json, members, parse
 
 VERSION: Final = 1

@@ -14,10 +14,10 @@ from treedp_core.checks import MAX_CELL_DRAWS, InputError
 from treedp_core.errors.compare import BiasBySize, Compared, bias_by_size, compare_leaves, compare_on_tree
 from treedp_core.records import Labels
 from treedp_core.studies.topdown.compare import compare
+from treedp_core.studies.topdown.contingency_table import Subject, is_laid_out, n_nodes, union_tree
 from treedp_core.studies.topdown.plan import Plan, noise_on_tree
+from treedp_core.studies.topdown.release_spec import RULES, Wanted
 from treedp_core.studies.topdown.sparse import most_cells, refuse_no_records, release
-from treedp_core.studies.topdown.subject import Subject, is_laid_out, n_nodes, union_tree
-from treedp_core.studies.topdown.wanted import RULES, Wanted
 from treedp_core.tree import AnyArray, Tree
 from treedp_core.tree.leaf_table import LeafTable, table_of_tree
 from treedp_core.watch import Watch, generator

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from treedp_core.mechanisms.stability import LAWS, Stability, stability
-from treedp_core.studies.topdown.subject import Subject
-from treedp_core.studies.topdown.wanted import Wanted
+from treedp_core.studies.topdown.contingency_table import Subject
+from treedp_core.studies.topdown.release_spec import Wanted
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def on_leaves(subject: Subject, wanted: Wanted) -> OnLeaves:
         As `Wanted.plan` and `treedp_core.mechanisms.stability.stability`.
 
     >>> from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
-    >>> from treedp_core.studies.topdown.subject import made_up
+    >>> from treedp_core.studies.topdown.contingency_table import made_up
     >>> who = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
     >>> found = on_leaves(made_up((4, 4), 500, 1), Wanted(0.0244, 1e-6, who, None, Spread.STACKED, "intopt"))
     >>> found.made.threshold, found.filled, round(found.told, 1), round(100 * found.kept)

@@ -23,12 +23,12 @@ from treedp_core.mechanisms.calibration import level_law
 from treedp_core.noise import Law
 from treedp_core.privacy import Currency, ProtectedUnit, budget_from_shares
 from treedp_core.privacy.accounting import largest_total
+from treedp_core.studies.topdown.contingency_table import Subject
+from treedp_core.studies.topdown.method_cards import WAYS
 from treedp_core.studies.topdown.mwem import mwem
 from treedp_core.studies.topdown.plan import Plan, noise_on_tree
+from treedp_core.studies.topdown.release_spec import RULES, Wanted, rho_of
 from treedp_core.studies.topdown.sparse import refuse_no_records
-from treedp_core.studies.topdown.stated import WAYS
-from treedp_core.studies.topdown.subject import Subject
-from treedp_core.studies.topdown.wanted import RULES, Wanted, rho_of
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.watch import Watch, generator
 from treedp_core.words import plus_minus, short

@@ -18,10 +18,10 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.errors.ways import Ways, mean_and_error
 from treedp_core.studies.topdown.compare import compare
+from treedp_core.studies.topdown.contingency_table import Subject
 from treedp_core.studies.topdown.plan import Plan, known_levels, plan
+from treedp_core.studies.topdown.release_spec import RULES, Wanted, largest_rho
 from treedp_core.studies.topdown.sparse import release
-from treedp_core.studies.topdown.subject import Subject
-from treedp_core.studies.topdown.wanted import RULES, Wanted, largest_rho
 from treedp_core.tree import FloatArray
 from treedp_core.tree.leaf_table import LeafTable, reordered
 from treedp_core.watch import Watch, generator

@@ -17,7 +17,7 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.postprocess.families import RULES, Projection
-from treedp_core.postprocess.pruned import PASSING, TOLD, Visited, fit, reach
+from treedp_core.postprocess.pruning import PASSING, TOLD, Visited, fit, reach
 from treedp_core.privacy import ProtectedUnit, Provenance
 from treedp_core.studies.topdown.plan import Plan
 from treedp_core.tree import AnyArray, FloatArray, IntArray
@@ -152,7 +152,7 @@ def release(
     plan : Plan
     rng : numpy.random.Generator
     rule : str
-        ``intopt`` (the paper's), ``water_filling`` or ``pruned`` (`treedp_core.postprocess.pruned`).
+        ``intopt`` (the paper's), ``water_filling`` or ``pruned`` (`treedp_core.postprocess.pruning`).
     watch : Watch, optional
         Told the noises drawn, `most_cells` at most unless pruned; asked before every block of them.
     provenance : Provenance

@@ -10,16 +10,16 @@ import numpy as np
 
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.privacy.inspector import Inspection
-from treedp_core.privacy.origin import of_truth
+from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records.dataset import family
 from treedp_core.records.export.synthetic import Columns
 from treedp_core.studies.topdown.bounds import bound, bound_by_exact_tails, needs_factor_two
+from treedp_core.studies.topdown.contingency_table import Subject
 from treedp_core.studies.topdown.draw import Drawn
 from treedp_core.studies.topdown.orders import OrderResult, ways_of_orders
 from treedp_core.studies.topdown.plan import Plan
 from treedp_core.studies.topdown.projections import MEASURES, RuleResult
-from treedp_core.studies.topdown.subject import Subject
-from treedp_core.studies.topdown.wanted import RULES, Wanted
+from treedp_core.studies.topdown.release_spec import RULES, Wanted
 from treedp_core.tree import Tree
 from treedp_core.words import plus_minus, short
 

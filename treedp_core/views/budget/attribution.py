@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from treedp_core.privacy import Currency, NeighbouringRelation
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.studies.budget import Comparison, Result, Search
 from treedp_core.studies.budget.attribution import KEY_BITS, Reports, key_bits, report_table, reports, room_table
 from treedp_core.views.budget.inputs import BudgetInputs

@@ -8,7 +8,7 @@ from typing import Any, Final
 from treedp_core.figures.budget import strategy_curves
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.privacy.origin import NOT_PRIVATE, Origin, PriorKind
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE, Origin, PriorKind
 from treedp_core.records import Dataset
 from treedp_core.studies.budget import Curves, Design, Question, curve_table, curves_of, figure4
 from treedp_core.studies.budget.figure4 import PRIOR_EPSILON, unit_of

@@ -17,7 +17,7 @@ from treedp_core.errors.metrics import squared
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy.accounting import USUAL, Accounting
-from treedp_core.privacy.origin import Origin, origin_of_text
+from treedp_core.privacy.prior_provenance import Origin, origin_of_text
 from treedp_core.records import Dataset
 from treedp_core.registry import Table
 from treedp_core.studies.budget import STRATEGIES, Ask, Question, Strategy, Target, targets_of_text, usual_text

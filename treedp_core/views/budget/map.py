@@ -6,7 +6,7 @@ from functools import partial
 
 from treedp_core.figures.trees.icicle import HOW
 from treedp_core.figures.trees.reliability import reliability_icicle, useful_shares
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.studies.budget import Comparison, Reliability, Result, Search, map_table, reliability, useful_table
 from treedp_core.views.budget import words
 from treedp_core.views.budget.inputs import BudgetInputs

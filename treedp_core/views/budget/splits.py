@@ -13,7 +13,7 @@ from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.notebook.comparison.paired import AnySide, Side
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.privacy import Accounting
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.studies.budget import (
     STRATEGIES,
     Comparison,

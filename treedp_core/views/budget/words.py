@@ -11,7 +11,7 @@ from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Accounting, Currency, NeighbouringRelation
-from treedp_core.privacy.origin import CHOOSE, NOT_PRIVATE, PriorKind
+from treedp_core.privacy.prior_provenance import CHOOSE, NOT_PRIVATE, PriorKind
 from treedp_core.studies.budget import (
     Answer,
     Ask,

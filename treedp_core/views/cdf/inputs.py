@@ -14,14 +14,14 @@ from treedp_core.notebook.range_lists import WORD
 from treedp_core.postprocess.isotonic import FITS
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.accounting import USUAL
-from treedp_core.privacy.origin import Origin
+from treedp_core.privacy.prior_provenance import Origin
 from treedp_core.records import Dataset
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.branching.question import bins_from_text
 from treedp_core.studies.cdf import CdfSettings
 from treedp_core.studies.cdf.bins import Bins, bins_of
 from treedp_core.studies.cdf.error import Criterion
-from treedp_core.studies.cdf.matrices.wanted import OWN, WORKLOADS, Ranges, ranges_from_text, terms_of
+from treedp_core.studies.cdf.matrices.workload import OWN, WORKLOADS, Ranges, ranges_from_text, terms_of
 from treedp_core.studies.cdf.release import SPLITS, STRATEGIES
 from treedp_core.studies.cdf.release import TREE as TREE_OF
 from treedp_core.tree.text import branching_factors_from_text

@@ -13,7 +13,7 @@ from treedp_core.notebook.comparison.paired import AnySide
 from treedp_core.notebook.comparison.sides import CdfSide
 from treedp_core.plans import ReleasePlan
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.privacy.origin import NOT_PRIVATE, Origin
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE, Origin
 from treedp_core.records import Dataset
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.bins import Bins, bins_of
@@ -22,7 +22,7 @@ from treedp_core.studies.cdf.compare import (
     draw,
 )
 from treedp_core.studies.cdf.matrices.plan import Matrix, Sought
-from treedp_core.studies.cdf.matrices.wanted import OWN
+from treedp_core.studies.cdf.matrices.workload import OWN
 from treedp_core.studies.cdf.partition import (
     DividedPlan,
     off_and_alone,

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from treedp_core.figures.cdf import cdf_errors
-from treedp_core.privacy.origin import CHOOSE
+from treedp_core.privacy.prior_provenance import CHOOSE
 from treedp_core.studies.cdf.compare import (
     missed,
     quantile_table,

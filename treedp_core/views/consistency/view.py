@@ -12,7 +12,7 @@ from treedp_core.figures.consistency import balance_and_tree
 from treedp_core.figures.trees import levels, strips
 from treedp_core.figures.trees.icicle import HOW
 from treedp_core.notebook.comparison.paired import AnySide, Side
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep import before_after
 from treedp_core.studies.sweep.before_after import (

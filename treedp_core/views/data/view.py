@@ -10,7 +10,7 @@ from treedp_core.checks import MAX_NODES
 from treedp_core.figures.trees.icicle import HOW, drafted
 from treedp_core.figures.trees.strips import count_strips, strip_table
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records.dataset import children_table
 from treedp_core.studies.data import Hidden, hidden_leaves
 from treedp_core.views.entries import Entry

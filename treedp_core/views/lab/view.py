@@ -11,7 +11,7 @@ from treedp_core.experiment import draw_once
 from treedp_core.figures.sweep import draw_figure, line_figure
 from treedp_core.figures.trees.draw import MAX_POINTS
 from treedp_core.notebook.comparison.paired import AnySide, Side
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep import lines as sweep
 from treedp_core.studies.sweep.lines import Line, Question, Simulation, off_by

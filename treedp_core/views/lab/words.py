@@ -9,7 +9,7 @@ from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.chains import CHAINS
-from treedp_core.privacy.origin import CHOOSE, NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import CHOOSE, NOT_PRIVATE
 from treedp_core.studies.sweep.lines import Line, Simulation
 from treedp_core.studies.sweep.series import DRAW, LEVEL
 from treedp_core.tree import Tree

@@ -9,7 +9,7 @@ from typing import Any, Final
 from treedp_core.figures import methods as figures
 from treedp_core.registry import generation
 from treedp_core.studies.methods import papers, terms
-from treedp_core.studies.methods.compared import compared
+from treedp_core.studies.methods.comparison import compared
 from treedp_core.studies.methods.entries import KINDS, METHODS, method_table
 from treedp_core.studies.methods.letters import letters_of_paper
 from treedp_core.studies.methods.papers import CLAIMS, PAPERS

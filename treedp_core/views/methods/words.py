@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from treedp_core.studies.methods.compared import Compared
+from treedp_core.studies.methods.comparison import Compared
 from treedp_core.studies.methods.entries import Method
 from treedp_core.studies.methods.papers import Checked, summary
 from treedp_core.studies.methods.selfcheck import WITHIN, SelfCheck

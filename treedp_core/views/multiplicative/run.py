@@ -9,7 +9,7 @@ from treedp_core.figures.multiplicative import labelled_tree, thresholds_against
 from treedp_core.notebook.comparison.paired import AnySide
 from treedp_core.notebook.comparison.sides import ThresholdSide
 from treedp_core.privacy import Provenance as Kind
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records import Dataset
 from treedp_core.studies.multiplicative import run as study
 from treedp_core.studies.multiplicative.blocks import bare, blocks

@@ -17,7 +17,7 @@ from treedp_core.notebook.study import tells_epsilon
 from treedp_core.plans import LIBRARIES, ReleasePlan
 from treedp_core.plans.words import level_table
 from treedp_core.postprocess.chains import CHAINS
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.views import tuning
 from treedp_core.views.entries import Entry
 from treedp_core.views.finding import Finding, Memo, Provenance, Tables, UserText, forgetful

@@ -29,7 +29,7 @@ from treedp_core.studies.topdown import (
     rules_for,
     tree_as_it_is,
 )
-from treedp_core.studies.topdown.wanted import RULES
+from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.tree import Tree
 from treedp_core.tree.text import branching_factors_from_text, factors_from_text
 from treedp_core.views import tuning

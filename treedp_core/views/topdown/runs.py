@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial, wraps
 from typing import Any, Final
 
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records import Dataset
 from treedp_core.studies import topdown as study
 from treedp_core.studies.topdown import Drawn, OrderResult, RuleResult, Wanted, draws, is_light, some_orders

@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from treedp_core.notebook.comparison.paired import AnySide
 from treedp_core.notebook.comparison.sides import TopDownSide
-from treedp_core.studies.topdown.wanted import RULES, rules_for
+from treedp_core.studies.topdown.release_spec import RULES, rules_for
 from treedp_core.views.entries import Entry, alone
 from treedp_core.views.finding import Tables
 from treedp_core.views.topdown import comparisons, promise, runs

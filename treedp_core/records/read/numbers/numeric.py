@@ -114,7 +114,7 @@ def look_at_numbers(
     InputError
         ``COLUMN_TYPE``, ``COLUMN_UNKNOWN``, ``NUMBER_TOO_LONG``, ``MARKS`` and the codes of `inspect`.
     """
-    from treedp_core.records.count.left_out import LeftOut, without
+    from treedp_core.records.count.row_filter import LeftOut, without
     from treedp_core.records.read.numbers import amounts
     from treedp_core.records.read.numbers.marks import PLAIN, checked
 

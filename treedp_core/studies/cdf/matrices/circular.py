@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 from scipy import fft
 
-from treedp_core.studies.cdf.matrices.mirrored import BITS, TotalledMatrix
+from treedp_core.studies.cdf.matrices.reflection import BITS, TotalledMatrix
 from treedp_core.tree import FloatArray, IntArray
 
 _SOUGHT: Final = 256

@@ -8,8 +8,8 @@ import numpy as np
 
 from treedp_core.checks import InputError
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS, least_error
-from treedp_core.studies.cdf.matrices.wanted import OWN, Wanted
-from treedp_core.studies.cdf.matrices.whole import WholeMatrix, in_whole_numbers
+from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix, in_whole_numbers
+from treedp_core.studies.cdf.matrices.workload import OWN, Wanted
 from treedp_core.tree import FloatArray
 from treedp_core.watch import Watch
 from treedp_core.words import whole

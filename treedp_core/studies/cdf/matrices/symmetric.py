@@ -21,7 +21,7 @@ import numpy as np
 from scipy import fft
 from scipy.linalg import eigvalsh_tridiagonal
 
-from treedp_core.studies.cdf.matrices.mirrored import BITS, WEIGHT_BITS, MirroredMatrix
+from treedp_core.studies.cdf.matrices.reflection import BITS, WEIGHT_BITS, MirroredMatrix
 from treedp_core.tree import AnyArray, FloatArray, IntArray
 
 

@@ -12,13 +12,13 @@ from treedp_core.errors import METRICS, Tolerance
 from treedp_core.noise import DiscreteLaplace
 from treedp_core.postprocess.least_squares import combine_estimates
 from treedp_core.privacy import ADDED, Budget, Currency, NeighbouringRelation, Precision, ProtectedUnit, guarantee
-from treedp_core.records.made_up import leaf_counts
+from treedp_core.records.mock_data import leaf_counts
 from treedp_core.studies.budget.attribution import reports
 from treedp_core.studies.budget.figure4 import Curves, curves
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.splits.greedy import greedy
 from treedp_core.studies.methods.papers.claim import Claim, Number, Verdict
-from treedp_core.studies.methods.papers.listed import loss
+from treedp_core.studies.methods.papers.numerics import loss
 from treedp_core.tree import FloatArray, Tree
 from treedp_core.watch import generator
 

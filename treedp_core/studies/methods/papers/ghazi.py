@@ -26,7 +26,13 @@ from treedp_core.noise.truncated_laplace import truncated_bound
 from treedp_core.privacy import ADDED, NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.conversions import gaussian_sigma
 from treedp_core.studies.methods.papers.claim import Claim, Number, Verdict
-from treedp_core.studies.methods.papers.listed import drawn_rmse, fewer_than_half, loss, loss_of_density, median_is_off
+from treedp_core.studies.methods.papers.numerics import (
+    drawn_rmse,
+    fewer_than_half,
+    loss,
+    loss_of_density,
+    median_is_off,
+)
 from treedp_core.studies.methods.unprojected import exponent
 from treedp_core.studies.multiplicative.accuracy import (
     clamped_alpha_rmse,

@@ -28,7 +28,7 @@ from treedp_core.studies.methods.papers.factors import (
     prime_exponents,
     prime_powers,
 )
-from treedp_core.studies.methods.papers.listed import (
+from treedp_core.studies.methods.papers.numerics import (
     best_bins,
     least_sum,
     loss_of_density,

@@ -16,8 +16,8 @@ from treedp_core.privacy import RHO_HIGH, Currency, ProtectedUnit, Spread
 from treedp_core.privacy.accounting import largest_total
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.registry import Table
+from treedp_core.studies.topdown.contingency_table import Subject
 from treedp_core.studies.topdown.plan import Plan, plan
-from treedp_core.studies.topdown.subject import Subject
 from treedp_core.tree import AnyArray, FloatArray
 
 

@@ -23,8 +23,8 @@ from scipy.optimize import minimize
 
 from treedp_core.checks import InputError
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
-from treedp_core.studies.cdf.matrices.wanted import Wanted
-from treedp_core.studies.cdf.matrices.whole import WholeMatrix, in_whole_numbers
+from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix, in_whole_numbers
+from treedp_core.studies.cdf.matrices.workload import Wanted
 from treedp_core.tree import FloatArray
 from treedp_core.watch import Watch, generator
 from treedp_core.words import whole

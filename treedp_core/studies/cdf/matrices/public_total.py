@@ -22,7 +22,7 @@ from typing import Final
 import numpy as np
 from scipy import fft
 
-from treedp_core.studies.cdf.matrices.mirrored import BITS, WEIGHT_BITS, TotalledMatrix
+from treedp_core.studies.cdf.matrices.reflection import BITS, WEIGHT_BITS, TotalledMatrix
 from treedp_core.tree import FloatArray, IntArray
 
 _SMOOTHER: Final = 0.087  # over ln K, by trial: what p is below 1/4

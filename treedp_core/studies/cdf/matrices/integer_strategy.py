@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from treedp_core.studies.cdf.matrices.wanted import Wanted
+from treedp_core.studies.cdf.matrices.workload import Wanted
 from treedp_core.tree import AnyArray, FloatArray, IntArray
 
 WHOLE_BITS: Final = 20

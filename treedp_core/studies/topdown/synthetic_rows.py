@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from treedp_core.errors.compare import Compared
-from treedp_core.privacy.origin import of_truth
+from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.studies.topdown.draw import Drawn
 from treedp_core.tree import AnyArray, IntArray
 

@@ -20,7 +20,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.isotonic import FITS, consistent_cdf
 from treedp_core.privacy import ADDED, NeighbouringRelation, ProtectedUnit, Spread
-from treedp_core.records.made_up import leaf_counts
+from treedp_core.records.mock_data import leaf_counts
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.splits.greedy import PHASES
 from treedp_core.studies.budget.splits.node_budgets import FINER
@@ -36,8 +36,8 @@ from treedp_core.studies.multiplicative.simple import SIMPLE, draw
 from treedp_core.studies.multiplicative.trees import tree_in_use
 from treedp_core.studies.topdown import made_up
 from treedp_core.studies.topdown.marginals import OF, PREFIXES, compare_marginals
-from treedp_core.studies.topdown.stated import WAYS
-from treedp_core.studies.topdown.wanted import RULES, Wanted
+from treedp_core.studies.topdown.method_cards import WAYS
+from treedp_core.studies.topdown.release_spec import RULES, Wanted
 from treedp_core.tree import FloatArray, IntArray, Tree
 from treedp_core.watch import generator
 from treedp_core.words import setting_text, whole

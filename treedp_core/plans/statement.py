@@ -14,7 +14,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.privacy import RHO_HIGH, Currency, Precision, ProtectedUnit, Spread
 from treedp_core.privacy.accounting import Accounting
-from treedp_core.privacy.origin import SYMBOL, Origin
+from treedp_core.privacy.prior_provenance import SYMBOL, Origin
 from treedp_core.records import Recipe
 from treedp_core.records.edges import bin_edges
 from treedp_core.records.read.text import OTHER

@@ -12,7 +12,7 @@ from treedp_core.records import ReadOptions
 from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.table_reader import Progress, TableReader, open_table, refuse_no_rows
-from treedp_core.studies.cdf.matrices.wanted import MAX_RANGES, OWN, Ranges, Terms, Wanted
+from treedp_core.studies.cdf.matrices.workload import MAX_RANGES, OWN, Ranges, Terms, Wanted
 from treedp_core.tree import FloatArray
 from treedp_core.words import whole
 

@@ -31,6 +31,14 @@ def test_a_press_reaches_every_control_that_is_seen(page: Any, server: LiveServe
     assert found == []
 
 
+def test_no_control_is_scrolled_under_the_menu(page: Any, server: LiveServer) -> None:
+    """It stands in the corner whatever is scrolled: a control as wide as the page ends beside it."""
+    visit(page, f"{server.url}/plan?level=Advanced")
+    menu = page.get_by_test_id("stMainMenuButton").bounding_box()
+    beside = "(all, menu) => Math.max(...all.map(one => one.getBoundingClientRect().right)) <= menu.x"
+    assert page.locator("[data-testid=stMain] :is(button, input, summary)").evaluate_all(beside, menu)
+
+
 def test_a_lid_is_found(page: Any, server: LiveServer) -> None:
     visit(page, server.url)
     assert lids(page) == []

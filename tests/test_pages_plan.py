@@ -46,7 +46,7 @@ def test_noted_plans_are_composed_until_they_are_forgotten() -> None:
     app = press(app, "plan_note")
     one = together([shown(app)])
     app = press(pick(app, eps=0.5), "plan_note")
-    told = next(line.value for line in app.main.markdown if "releases together" in line.value)
+    told = next(line for line in words(app).split("\n") if "releases together" in line)
     assert told.startswith("2 releases together: (ε = ") and "by numerical accounting; added up, ε = 1.5" in told
     epsilon = float(told.partition("ε = ")[2].partition(",")[0])
     assert one.epsilon < epsilon < 1.2

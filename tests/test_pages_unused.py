@@ -55,7 +55,8 @@ def shown(app: AppTest) -> dict[str, Any]:
         found["live"] = chart.proto.spec, [one.data.data for one in chart.proto.datasets]
     found |= {f"table {i}": one.value.to_csv() for i, one in enumerate(app.main.dataframe)}
     found |= {f"card {one.label}": one.value for one in app.main.metric}
-    return found | {"answer": [part.value for part in app.main.markdown if part.value and "ε = " in part.value]}
+    told = (str(part.value).replace("\u00a0", " ") for part in app.main.markdown)
+    return found | {"answer": [one for one in told if "ε = " in one]}
 
 
 def still(app: AppTest, told: dict[str, bool]) -> dict[str, bool]:

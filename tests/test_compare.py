@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from oracles_pages import Inline, Later, answer, figure, open_page, pick, press,
 from pages.ui import jobs
 from pages.ui.book import COMPARED, Held
 from pages.ui.kept import Kept
+from sample_data.counts import count_sample
 from test_notebook import cell
 from test_pages_data import labelled
 from test_pages_notebook import OTHER, OWN
@@ -26,6 +28,7 @@ from treedp_core.experiment import Experiment, run
 from treedp_core.figures.base.cell_figures import LETTER, TITLED, overlaid, redrawn
 from treedp_core.notebook import Cell, Notebook
 from treedp_core.notebook.cell import DataNote
+from treedp_core.notebook.code import call
 from treedp_core.notebook.comparison.compare import checked, differing, other_promises, ratios, same_promise
 from treedp_core.notebook.comparison.paired import WHOLE, Side, matched, most_trials, on_common_noise, paired, spread_of
 from treedp_core.notebook.comparison.sides import CdfSide, ThresholdSide, TopDownSide
@@ -37,6 +40,7 @@ from treedp_core.studies.multiplicative.trees import tree_in_use
 from treedp_core.studies.topdown import Wanted, draw, made_up, tree_as_it_is
 from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.tree import Tree
+from treedp_core.views.rerun import Sources, sides_of
 from treedp_core.watch import generator
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
@@ -267,24 +271,15 @@ def test_a_cell_of_every_page_that_releases_is_drawn_again_as_its_page_would() -
         ),
         "budget": ({"eps": ("6",), "bud_view": ("custom",), "bud_shares": (OWN_SPLIT,)}, "experiment.epsilon"),
     }
-    app = AppTest.from_string(
-        "import streamlit as st\nfrom app import all_pages\nall_pages()\n"
-        "from pages.views.notebook.sides import sides_of\n"
-        "st.session_state['found'] = [sides_of([one, one])[0] for one in st.session_state['cells']]\n"
-        "st.session_state['formula'] = sides_of(st.session_state['formulas'])\n",
-        default_timeout=60,
-    )
-    app.session_state["eps"] = 0.5
-    app.session_state["cells"] = [
+    sources = Sources(sample=partial(call, count_sample))
+    cells = [
         cell(at, page=page, settings=given, **FIRST.get(page, {}))
         for at, (page, (given, _)) in enumerate(asked.items())
     ]
-    app.session_state["formulas"] = [cell(1, page="branching"), cell(2, page="branching")]
-    app.run()
-    assert not app.exception
-    found = [sides[0] for sides in app.session_state["found"]]
+    found = [sides_of([one, one], sources)[0][0] for one in cells]
+    formulas = [cell(1, page="branching"), cell(2, page="branching")]
     said = [attrgetter(name)(one) for one, (_, name) in zip(found, asked.values(), strict=True)]
-    assert said == [2.0, 0.25, 3.0, 4.0, 5.0, 6.0] and app.session_state["formula"] == []
+    assert said == [2.0, 0.25, 3.0, 4.0, 5.0, 6.0] and sides_of(formulas, sources) == []
     assert found[0].settings.branching_factors == (2,) * 7
     assert found[1].levels == ("all", *found[1].subject.columns, WHOLE)
     assert len(found[1].subject.columns) == 2 and found[2].source.counts is not None

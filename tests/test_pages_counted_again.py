@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from pages.ui.candidate import Candidate, Table
-from pages.ui.origins import of_file
 from treedp_core.notebook.code import File, Ran, call
-from treedp_core.notebook.study import checked
+from treedp_core.notebook.study import checked, counted_again
 from treedp_core.records import (
     Dataset,
     ReadOptions,
@@ -94,7 +93,7 @@ def test_names_of_columns_and_files_are_text_in_code(name: str, tmp_path: Path) 
     assert column == name
     data = count_hierarchy(path, [column], domain=domain_taken_from_the_data())
     hostile = replace(data, name=name)
-    code = call(tuple, checked(of_file(hostile)).get("counts")).snippet()
+    code = call(tuple, counted_again(hostile, None).get("counts")).snippet()
     (tmp_path / "copy.csv").write_text(text, encoding="utf-8")
     done = run(code.replace(f"DATA = {name!r}", "DATA = 'copy.csv'"), tmp_path)
     assert done.returncode == 0, done.stderr

@@ -589,7 +589,7 @@ def test_a_cell_whose_table_is_gone_is_not_made_of_the_sample_instead(
     assert not app.exception and "_run_again" not in app.session_state
     assert notebook(app).cells[:2] == before[:2] and notebook(app).cells[2].figure is not None
     assert app.toast[0].value.startswith("1 cell made again. Not made again, so as before: `Error lab")
-    assert app.toast[0].value.count("(its data are not here)") == 2
+    assert app.toast[0].value.count("(Its data are not here)") == 2
 
 
 def test_a_cell_of_a_page_that_is_not_here_stays_and_is_named() -> None:
@@ -616,7 +616,7 @@ def test_a_cell_of_a_plug_in_that_is_not_here_stays_and_is_named(unknown: dict[s
     held.notebook = replace(held.notebook, cells=(cell, theirs))
     app = press(pick(app.run(), nb_view="all"), "nb_again_all")
     assert not app.exception and "_run_again" not in app.session_state
-    assert ("Theirs (its choice is not known here: Mechanisms)" in app.toast[0].value) == bool(unknown)
+    assert ("Theirs (Expected Mechanisms to be one of" in app.toast[0].value) == bool(unknown)
     assert ("started with it (--plugin)" in app.toast[0].value) == bool(unknown)
     assert (notebook(app).cells[1] == theirs) == bool(unknown)
     app.session_state["nb_cell"] = theirs.id

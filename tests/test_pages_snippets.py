@@ -145,7 +145,7 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("budget", {"bud_view": "curves", "bud_prior": "noisy"}, (), {"bud_curves"}),
     ("budget", {"bud_view": "curves", "bud_of": "paper", "bud_height": "3", "bud_phases": "10"}, (), {"bud_curves"}),
 ]  # fmt: skip
-WITHOUT_CODE = {"tree_so_far", "cdf_distance"}
+WITHOUT_CODE = {"cdf_distance"}
 """A look at rows of a file that is not counted yet; a sentence."""
 
 
@@ -173,12 +173,13 @@ def visit(mine: jobs.Jobs, page: str, link: dict[str, Any], buttons: tuple[str, 
         found.values[key] = ran.value
         code(key, ran, label)
 
-    def footed(key: str, ran: Any, *, has_code: bool = True, **more: Any) -> None:
-        found.without_code |= {key} if ran is None or not has_code else set()
-        footer(key, ran, has_code=has_code, **more)
+    def footed(seen: Any, *, has_code: bool = True, **more: Any) -> None:
+        found.without_code |= {seen.entry.part} if seen.finding.is_empty or not has_code else set()
+        footer(seen, has_code=has_code, **more)
 
-    def left(shown: pins.Shown) -> None:
-        found.cells[shown.key] = pins.cell_of(shown, "0" * 16, shown.key)
+    def left(seen: Any) -> None:
+        if not seen.finding.is_empty:
+            found.cells[seen.entry.part] = pins.cell_of(seen, "0" * 16, seen.entry.part)
 
     def saved(label: str, write: Callable[[], bytes], *, name: str, key: str, **more: Any) -> None:
         found.files[key.removesuffix("_csv")] = name, write()

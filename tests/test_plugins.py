@@ -88,10 +88,9 @@ def test_neither_a_link_nor_a_notebook_names_code() -> None:
         "treedp_core/cli.py",
         "treedp_core/registry.py",
         "treedp_core/notebook/code.py",
-        "treedp_core/notebook/headless.py",  # `treedp run --plugin`
-        "treedp_core/notebook/executors.py",  # its worker processes
+        "treedp_core/batch/run.py",  # `treedp run --plugin`
+        "treedp_core/batch/executors.py",  # its worker processes
         "treedp_core/plans/preparation.py",  # `treedp prepare --plugin`
-        "pages/ui/headless.py",
     }
     tree = Tree.from_branching_factors((2,))
     with pytest.raises(ValueError, match="Unknown mechanism"):

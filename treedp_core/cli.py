@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
-    """Exit status of `treedp run FILE`: a notebook in its pages, or a sweep; the process becomes what runs it.
+    """Exit status of `treedp run FILE`: a notebook or a sweep; the process becomes what runs it.
 
     Status 0 when all was done as before, 1 when a cell failed or differs, 2 with one sentence for what cannot be used.
     """
@@ -91,11 +91,7 @@ def _run(words: Sequence[str]) -> int:
         mine = {name: value for name, value in os.environ.items() if name != PUBLIC_VARIABLE}  # it serves nobody
         env = environment(mine, named[0] if named else None, plugins=plugins)
         env.pop(SAVE_VARIABLE, None)  # what cells are compared with is not written over
-        is_notebook = bool(named) and named[0].lower().endswith(NOTEBOOK)
-        if is_notebook:
-            env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(app_path().parent), env.get("PYTHONPATH", ""))))
-        module = "pages.ui.headless" if is_notebook else "treedp_core.notebook.headless"
-        return _become(_program(module, *words, "--made-by", __version__), env)
+        return _become(_program("treedp_core.batch.run", *words, "--made-by", __version__), env)
     except InputError as error:
         print(f"treedp: {error}", file=sys.stderr)
         return 2

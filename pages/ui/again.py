@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from operator import methodcaller
 from typing import Final
 
 import streamlit as st
 
-from pages.ui import address, book, notebook_file, plans, rerun, result, slides, store
-from pages.ui.text import lit
+from pages.ui import address, book, kept, notebook_file, pins, plans, result, slides, store
+from pages.ui.text import lit, plain
+from pages.ui.view import sources
+from treedp_core import __version__
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell
-from treedp_core.views.parameters import PLUG_IN
+from treedp_core.views.rerun import rerun_of
 from treedp_core.words import plural
 
 RUN: Final = "_run_again"
-LEFT: Final = "_not_made_again"
-"""Where a session has why cells were not made again the last time, by their ids."""
-NOT_SHOWN: Final = "its page did not show it"
-UNKNOWN: Final = "its choice is not known here"
-NO_DATA: Final = "its data are not here"
+SLOT: Final = "again_work"
 SAID: Final = 3
 """Cells that are named in a message."""
 
@@ -72,26 +71,53 @@ def begin() -> None:
 def _make(again: _Again) -> None:
     """Have the view of the first cell make it again, where there is one."""
     cell = next((one for one in book.notebook().cells if one.id == again.waiting[0]), None)
-    if cell is None or rerun.entry(cell) is None:
-        _went(again, cell, NOT_SHOWN)
-        return
-    if refused := rerun.unknown(cell):
-        _went(again, cell, f"{UNKNOWN}: {', '.join(refused)}")
-        return
     try:
-        made = rerun.made_again(cell)
+        made = None if cell is None else _made_again(cell)
     except store.Pending:
         result.progress(store.MAKING, "Making the data", "data sets", can_stop=False)
         return
     except InputError as error:
-        _went(again, cell, NO_DATA if error.code == "DATA_MISSING" else str(error).rstrip("."))
+        _went(again, cell, str(error).rstrip("."))
         return
-    if made is None:
-        result.progress(rerun.SLOT, "Simulating", "runs")
+    if cell is not None and made is None:
+        result.progress(SLOT, "Simulating", "runs")
         return
     before = book.held().revision
-    book.change(lambda notebook: notebook.put(made))
-    _went(again, cell, "" if book.held().revision > before else NOT_SHOWN)
+    if made is not None:
+        book.change(methodcaller("put", made))
+    _went(again, cell, "" if book.held().revision > before else "there is no room for it")
+
+
+def _made_again(cell: Cell) -> Cell | None:
+    """A cell as its view makes it now; None while what takes long of it is on its way, in the slot `SLOT`."""
+    rerun = rerun_of(cell, sources())
+    work = rerun.work
+    if work is None or not rerun.needs_work:
+        return rerun.made(__version__)
+    tables = rerun.tables.value
+    of = (cell.id, *tables.fingerprints)
+    found = result.in_background(SLOT, (rerun.entry.name, work.question), work.steps, work.on(tables), of=of)
+    return None if found.is_pending else rerun.made(__version__, found.here())
+
+
+def end() -> None:
+    """Hold the tables that cells were made of, and put what has come meanwhile into cells: at the end of a run."""
+    cells = book.notebook().cells
+    kept.hold([cell.data.fingerprint for cell in cells if cell.data is not None])
+    awaiting: dict[str, pins.Awaited] = st.session_state.get(pins.AWAITING, {})
+    for cell in cells:
+        if cell.id not in awaiting:
+            continue
+        slot, question, of = awaiting[cell.id]
+        value, is_coming = result.come(slot, question, of)
+        if value is not None:
+            with suppress(InputError):
+                rerun = rerun_of(cell, sources())
+                if rerun.work is not None:
+                    rerun = replace(rerun, work=replace(rerun.work, question=question))
+                    book.change(methodcaller("put", rerun.made(__version__, value)))
+        if not is_coming:
+            del awaiting[cell.id]
 
 
 def _went(again: _Again, cell: Cell | None, why: str) -> None:
@@ -120,7 +146,6 @@ def _end() -> None:
     again = st.session_state.pop(RUN, None)
     if again is None:
         return
-    st.session_state[LEFT] = again.failed
     for id in again.new:
         if any(one.id == id for one in book.notebook().cells):
             book.change(methodcaller("delete", id))
@@ -128,11 +153,10 @@ def _end() -> None:
     if again.then is not None:
         again.then()
     names = {one.id: lit(one.name, 40) for one in book.notebook().cells}
-    failed = [f"{names[id]} ({why})" for id, why in again.failed.items() if id in names]
+    failed = [f"{names[id]} ({plain(why)})" for id, why in again.failed.items() if id in names]
     more = f" and {len(failed) - SAID} more" if len(failed) > SAID else ""
     said = f" Not made again, so as before: {', '.join(failed[:SAID])}{more}." if failed else ""
-    more_is = f" {PLUG_IN}" if any(why.startswith(UNKNOWN) for why in again.failed.values()) else ""
-    notebook_file.tell(f"{plural(again.done, 'cell')} made again.{said}{more_is}")
+    notebook_file.tell(f"{plural(again.done, 'cell')} made again.{said}")
 
 
 def _again() -> _Again | None:

@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import book, kept, router, saving
+from pages.ui import book, kept, router
 from pages.ui.text import lit
 from treedp_core.notebook.cell import DataNote
 from treedp_core.notebook.code import Ran, path_read
@@ -29,7 +29,7 @@ def show() -> None:
     asked = book.held().asked
     if not asked:
         return
-    became = given_again(asked, saving.tables_here())
+    became = given_again(asked, kept.tables())
     left = sum(one is not Given.SAME for one in became)
     st.caption(
         ":material/upload_file: This notebook was saved without data. "
@@ -99,7 +99,7 @@ def count_others(columns: HeldColumns, slot: str) -> None:
     """Count all else that is asked for of a file whose columns are here: bins, and tables that wait."""
     if not book.held().asked or columns.size > kept.MOST_ROWS:
         return
-    left = [one for one in still_asked(book.held().asked, saving.tables_here()) if one.slot not in (*kept.OWN, slot)]
+    left = [one for one in still_asked(book.held().asked, kept.tables()) if one.slot not in (*kept.OWN, slot)]
     counted = [
         (one.slot, kept.Kept(one.data, one.how, columns if one.slot == WAITING else None, one.when))
         for one in recounted(left, columns)

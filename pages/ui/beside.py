@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import again, book, kept, pins, rerun, store
+from pages.ui import again, book, kept, pins, store
 from pages.ui.refusals import refusal_in_passing
 from pages.ui.text import lit
 from sample_data.catalogue import SAMPLES
@@ -20,6 +20,7 @@ from treedp_core.notebook.code import Ran
 from treedp_core.notebook.study import note_of
 from treedp_core.notebook.validators import settings as texts
 from treedp_core.records import count_hierarchy
+from treedp_core.views.rerun import is_of_table
 
 SLOT: Final = "upload"
 _ASKED: Final = "_other_data_of"
@@ -28,7 +29,7 @@ _ASKED: Final = "_other_data_of"
 def button(part: str) -> None:
     """Show what puts the figure on other data beside the last pin of it, once there is one that is of a table."""
     last = pins.last(part)
-    if last is None or not rerun.is_of_table(book.notebook().cell(last)):
+    if last is None or not is_of_table(book.notebook().cell(last)):
         return
     st.button(
         "Other data", key=f"{part}_other", icon=":material/table_view:", type="tertiary", on_click=_ask, args=(part,),

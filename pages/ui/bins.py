@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui.candidate import Table
-from pages.ui.frame import figure
+from pages.ui.frame import preview
 from pages.ui.left_out import left_out_asked
 from pages.ui.marks import marks_asked
 from pages.ui.reading import Reading
@@ -22,7 +22,6 @@ from pages.ui.text import lit, prose, small_print
 from pages.ui.upload import Count
 from treedp_core.checks import InputError
 from treedp_core.figures.columns import number_strip
-from treedp_core.notebook.code import given
 from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records import Dataset, count_bins
 from treedp_core.records.edges import edges_as_text, edges_from_text
@@ -201,13 +200,11 @@ def _strip(look: NumberLook, column: str, bounds: tuple[float, float], own: Sequ
     parts += [f"{percent(share.above)} above"] * above
     told = ", ".join((*parts, f"{percent(share.blank)} blank or no number"))
     of = "" if look.is_whole else f" (of the first {whole(LOOK_ROWS)} rows)"
-    figure(
+    preview(
         number_strip(edges, rows, lower=bounds[0], upper=bounds[1], x_title=column, own=own),
         key=key,
         alt=f"Histogram of a numeric column: {told}",
         caption=f"{lit(column, 40)}{of}: {told}. Bounds taken from this picture are not private either. The end bars "
         "hold what lies beyond them.",
-        ran=given({"from": edges[:-1], "to": edges[1:], of_truth("rows"): rows}, dict),
-        has_code=False,
-        label="NOT PRIVATE: exact counts.",
+        table=lambda: {"from": edges[:-1], "to": edges[1:], of_truth("rows"): rows},
     )

@@ -5,15 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import streamlit as st
 
 from pages.ui import book, pins, uploads
-from pages.ui.exports import download, named
+from pages.ui.exports import download
 from pages.ui.offered import offer, taken
 from pages.ui.refusals import refusal_in_passing
 from pages.ui.setting import in_a_row
+from pages.ui.view import Seen
 from treedp_core.checks import InputError
 from treedp_core.figures.base import style
 from treedp_core.figures.base.export_layout import LEAST, MOST, dressed
@@ -23,8 +24,10 @@ from treedp_core.notebook.export.bundle import bundle_of
 from treedp_core.notebook.export.cell_summary import warning
 from treedp_core.notebook.export.ipynb import ipynb_of
 from treedp_core.notebook.export.picture import drawable, dress_of
+from treedp_core.notebook.export.program import export_name
 from treedp_core.notebook.export.report import SAVED, report_of
 from treedp_core.notebook.export.script import script_of
+from treedp_core.views.view_call import NO_NUMBERS
 from treedp_core.words import plural, whole
 
 SIZE: Final = SAVED
@@ -77,16 +80,16 @@ FILES: Final = (
 )
 
 
-def button(shown: pins.Shown) -> None:
+def button(seen: Seen[Any]) -> None:
     """Show the button that takes a figure out of the app; nothing is made before it is pressed."""
     if pins.can_keep():
         about = "A notebook, a script, a report or a picture of this figure"
-        _button(f"{shown.key}_export", about, partial(_one, shown), disabled=shown.is_empty)
+        _button(f"{seen.entry.part}_export", about, partial(_one, seen), disabled=seen.finding.is_empty)
 
 
-def _one(shown: pins.Shown) -> tuple[Sequence[Cell], str]:
+def _one(seen: Seen[Any]) -> tuple[Sequence[Cell], str]:
     name = pins.name_now()
-    return [pins.cell_of(shown, book.new_id(), name)], name
+    return [pins.cell_of(seen, book.new_id(), name)], name
 
 
 def cells_button(cells: Sequence[Cell], title: str, *, key: str) -> None:
@@ -100,7 +103,7 @@ def _button(
     """Show a button that asks in which form something is to leave."""
     st.button(
         "Export", key=key, icon=":material/ios_share:", type="tertiary", on_click=_ask, args=(offer(key, what),),
-        disabled=disabled, help=pins.NO_NUMBERS if disabled else about,
+        disabled=disabled, help=NO_NUMBERS if disabled else about,
     )  # fmt: skip
     asked = st.session_state.get(_ASKED)
     if asked is not None and asked[0] == key:
@@ -246,4 +249,4 @@ def _picture_name(cell: Cell) -> str:
 
 
 def _name(cells: Sequence[Cell], title: str) -> str:
-    return named(title, private=any(cell.is_private_only for cell in cells))
+    return export_name(title, private=any(cell.is_private_only for cell in cells))

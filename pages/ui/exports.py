@@ -12,9 +12,6 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.media_file_storage import MediaFileKind, MediaFileStorage
 
-from treedp_core.notebook.export.program import slug
-from treedp_core.records.export.tables import IN_NAMES
-
 LINGER_SECONDS: Final = 60.0
 
 
@@ -65,15 +62,6 @@ def linger() -> Callable[[], bool]:
     storage = Lingering(manager._storage)
     manager._storage = storage
     return storage.sweep
-
-
-def named(title: str, *, private: bool) -> str:
-    """Return what a file is called, without its end: after what it shows, and whether that is private.
-
-    >>> named("Error lab: one draw", private=True)
-    'treedp-NOT-PRIVATE-error-lab-one-draw'
-    """
-    return "-".join(("treedp", *((IN_NAMES,) if private else ()), slug(title)))
 
 
 def download(

@@ -12,9 +12,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.ui import beside, exporting, pins
-from pages.ui.exports import download, named
+from pages.ui.exports import download
 from pages.ui.glossary import said
-from pages.ui.pins import Shown
 from pages.ui.settings import get
 from pages.ui.text import prose, small_print
 from pages.ui.view import Seen
@@ -24,6 +23,7 @@ from treedp_core.figures.base.draft import Draft
 from treedp_core.figures.base.narrow import stacked
 from treedp_core.figures.trees.reliability import watermark
 from treedp_core.notebook.code import Part, Ran
+from treedp_core.notebook.export.program import export_name
 from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.records.export.tables import IN_NAMES, apart, csv_bytes, csv_files, frame_of, zipped
 from treedp_core.studies.budget import NOT_PRIVATE
@@ -39,86 +39,8 @@ LEAST_HEIGHT: Final = 260
 MOVING_HEIGHT: Final = 400
 """Of what draws itself below the first screen."""
 Formats = Mapping[str, Any]
-Numbers = Ran[Columns] | Part[Columns]
-"""The call that gives a table."""
 NO_FORMATS: Final[Formats] = {}
 _RIGHT: Final = st.column_config.TextColumn(alignment="right")
-
-
-def figure(
-    fig: go.Figure | Draft,
-    *,
-    key: str,
-    alt: str,
-    caption: str,
-    ran: Numbers | None = None,
-    has_code: bool = True,
-    select: bool = False,
-    brush: Callable[[float, float], None] | None = None,
-    answer: str = "",
-    how: str = "",
-    label: str = "",
-    simulated: bool = False,
-    shown: Shown | None = None,
-) -> str | None:
-    """Show a plotly figure with its caption and footer; with `select`, return the id of the mark that was clicked.
-
-    With an `answer` it is the figure of the first screen: as high as the window leaves room, its caption on demand.
-
-    Parameters
-    ----------
-    fig : plotly Figure or Draft
-        A plotly Figure is marked where its label says "NOT PRIVATE".
-    alt : str
-        The takeaway, for those who do not see the figure; user text is fine here.
-    caption : str
-        Markdown: what lines and markers mean, tree, runs, seed, source. User text only through `lit`.
-    ran : Ran, optional
-        The call that gives the table behind the figure (column name -> values): its code is shown, and its value is
-        offered as a file; that runs on a click, on another thread, without `st.session_state`.
-    has_code : bool
-        Whether the code of that call is shown.
-    select : bool
-        Whether a click is reported.
-    brush : function, optional
-        Called with both ends, in the unit of the x axis, before the page runs again when a range has been dragged.
-    answer : str
-        What the figure says to the view's question: a sentence or two with numbers (Markdown).
-    how : str
-        What to do with it here, such as where to click: part of the caption, but of no copy.
-    label : str
-        What must stand in every copy of the figure, its code and its numbers, such as "NOT PRIVATE: why".
-    simulated : bool
-        Whether the table is of a simulated release: then each row of it and the name of its file say so.
-    """
-    if isinstance(fig, Draft):
-        fig = fig.figure()  # a finding's is marked as it is made
-    elif label.startswith(NOT_PRIVATE):
-        watermark(fig, NOT_PRIVATE)
-    if label:
-        caption = caption if caption.startswith(label) else f"{label} {caption}"
-    if get("present"):
-        style.present(fig)
-    if brush is not None:
-        style.brushable(fig)
-    event = chart(
-        fig, key=key, alt=alt, on_stage=bool(answer),
-        on_select=partial(_brushed, key, brush) if brush is not None else "rerun" if select else "ignore",
-        selection_mode="points" if brush is None else "box",
-    )  # fmt: skip
-    here = f"{caption} {how}".strip()
-    if answer:
-        said(_written_in(fig))
-        say(answer)
-    else:
-        small_print(here, beside=_written_in(fig))
-    footer(
-        key, ran, label=label, simulated=simulated,
-        private=NOT_PRIVATE in f"{caption} {label} {'' if ran is None else ran.about}",
-        about=here if answer else "", has_code=has_code,
-        shown=shown or Shown(key, fig, ran, alt, caption, answer, label, simulated, has_code),
-    )  # fmt: skip
-    return _clicked(event) if select else None
 
 
 def found(
@@ -130,31 +52,75 @@ def found(
     is_first: bool = False,
     **look: Any,
 ) -> str | None:
-    """Show what a view found as the figure of the first screen, with its notes; see `figure`.
+    """Show what a view found with its caption, notes and footer; with `select`, return the mark that was clicked.
 
-    What a section found stands below the first screen, under its answer, unless it `is_first` all the same. Where there
-    is no figure, its table is shown: see `table`, which takes its `look`.
+    Its answer makes it the figure of the first screen: as high as the window leaves room, its caption on demand. What a
+    section found stands below that, under its answer, unless it `is_first` all the same.
+
+    Parameters
+    ----------
+    select : bool
+        Whether a click is reported.
+    brush : function, optional
+        Called with both ends, in the unit of the x axis, before the page runs again when a range has been dragged.
+    has_code : bool
+        Whether the code of the call is shown.
+    look
+        Where there is no figure, how its table looks: see `plain_table`.
     """
-    finding, shown, answer, clicked = seen.finding, pins.of_seen(seen), seen.finding.answer, None
+    finding, answer, clicked = seen.finding, seen.finding.answer, None
     if answer and seen.entry.section and not is_first:
         prose(answer)
         answer = ""
-    words: dict[str, Any] = {
-        "key": shown.key, "alt": shown.alt, "caption": shown.caption, "answer": answer, "simulated": shown.simulated,
-        "shown": shown,
-    }  # fmt: skip
     if finding.figure is not None:
-        clicked = figure(
-            finding.figure, **words, ran=shown.ran, select=select, brush=brush, how=finding.how, label=finding.label,
-            has_code=has_code,
-        )  # fmt: skip
-    elif shown.ran is not None:
-        table(shown.ran, **words, **look)
+        clicked = _figure(seen, finding.figure, answer, select=select, brush=brush, has_code=has_code)
+    elif not finding.is_empty:
+        _table(seen, answer, **look)
     elif answer:
         say(answer)
     for note in finding.notes:
         small_print(f":material/info: {note}")
     return clicked
+
+
+def _figure(
+    seen: Seen[Any],
+    draft: Draft,
+    answer: str,
+    *,
+    select: bool,
+    brush: Callable[[float, float], None] | None,
+    has_code: bool,
+) -> str | None:
+    fig, key = draft.figure(), seen.entry.part
+    if get("present"):
+        style.present(fig)
+    if brush is not None:
+        style.brushable(fig)
+    event = chart(
+        fig, key=key, alt=seen.finding.alt, on_stage=bool(answer),
+        on_select=partial(_brushed, key, brush) if brush is not None else "rerun" if select else "ignore",
+        selection_mode="points" if brush is None else "box",
+    )  # fmt: skip
+    about = f"{seen.called.caption} {seen.finding.how}".strip()
+    if answer:
+        said(_written_in(fig))
+        say(answer)
+    else:
+        small_print(about, beside=_written_in(fig))
+    footer(seen, about=about if answer else "", has_code=has_code)
+    return _clicked(event) if select else None
+
+
+def preview(fig: go.Figure, *, key: str, alt: str, caption: str, table: Callable[[], Columns]) -> None:
+    """Show a figure of records that are not counted yet, and its numbers as a file: nothing of it is kept or exported.
+
+    It is marked, and says so in every copy, that it is NOT PRIVATE.
+    """
+    shown = Finding(columns=table, label=f"{NOT_PRIVATE}: exact counts.")
+    chart(watermark(fig, NOT_PRIVATE), key=key, alt=alt, on_stage=False, on_select="ignore")
+    small_print(f"{shown.label} {caption}", beside=_written_in(fig))
+    _data(key, shown, private=True, several=False)
 
 
 def found_table(seen: Finding, *, formats: Formats = NO_FORMATS, **look: Any) -> None:
@@ -204,21 +170,16 @@ def found_moving(seen: Seen[Any], draw: Callable[[], object], *, caption: str = 
 
     Where the view's own figure, which is pinned and exported, shows something else, the picture has its `caption`.
     """
-    shown = pins.of_seen(seen)
-    _moved(draw, f"{caption or shown.caption} {how or seen.finding.how}".strip(), shown)
-
-
-def _moved(draw: Callable[[], object], about: str, shown: Shown) -> None:
-    if shown.answer:
+    finding = seen.finding
+    about = f"{caption or seen.called.caption} {how or finding.how}".strip()
+    if finding.answer:
         staged(draw)
-        say(shown.answer)
+        say(finding.answer)
     else:
         with st.container(height=MOVING_HEIGHT, border=False):
             draw()
         small_print(about)
-    footer(
-        shown.key, shown.ran, private=NOT_PRIVATE in shown.caption, about=about if shown.answer else "", shown=shown
-    )  # fmt: skip
+    footer(seen, about=about if finding.answer else "")
 
 
 def _written_in(fig: Any) -> str:
@@ -258,35 +219,23 @@ def say(answer: str) -> None:
         prose(answer)
 
 
-def table(
-    ran: Numbers,
+def _table(
+    seen: Seen[Any],
+    answer: str,
     *,
-    key: str,
-    alt: str,
-    caption: str,
     formats: Formats = NO_FORMATS,
     width: Literal["stretch", "content"] = "stretch",
     height: Literal["auto", "content"] = "auto",
-    simulated: bool = False,
-    answer: str = "",
-    shown: Shown | None = None,
 ) -> None:
-    """Show the table that a call returns, with its caption and footer: see `plain_table` and `figure`.
-
-    With an `answer` it is the figure of the first screen: as high as the window leaves room, its caption on demand.
-    """
+    columns, alt, caption = seen.finding.table, seen.finding.alt, seen.called.caption
     if answer:
         with st.container(key=STAGE):
-            plain_table(ran.value, alt=alt, formats=formats, height=LEAST_HEIGHT)
+            plain_table(columns, alt=alt, formats=formats, height=LEAST_HEIGHT)
         say(answer)
     else:
-        plain_table(ran.value, alt=alt, caption=caption, formats=formats, width=width, height=height)
-    files = apart(ran.value, "", private=caption.startswith(NOT_PRIVATE))
-    footer(
-        key, ran, label="" if shown is None else shown.label, simulated=simulated, private=f"-{IN_NAMES}" in files,
-        several=len(files) > 1, about=caption if answer else "",
-        shown=shown or Shown(key, None, ran, alt, caption, answer, simulated=simulated),
-    )  # fmt: skip
+        plain_table(columns, alt=alt, caption=caption, formats=formats, width=width, height=height)
+    files = apart(columns, "", private=caption.startswith(NOT_PRIVATE))
+    footer(seen, private=f"-{IN_NAMES}" in files, several=len(files) > 1, about=caption if answer else "")
 
 
 def plain_table(
@@ -335,37 +284,29 @@ def _greek_in(columns: Columns) -> Iterator[str]:
 
 
 def footer(
-    key: str,
-    ran: Numbers | None,
-    *,
-    label: str = "",
-    simulated: bool = False,
-    private: bool = False,
-    several: bool = False,
-    about: str = "",
-    has_code: bool = True,
-    shown: Shown | None = None,
-) -> None:
+    seen: Seen[Any], *, about: str, private: bool | None = None, several: bool = False, has_code: bool = True
+) -> None:  # fmt: skip
     """Show what stands below every figure but in a presentation: what is `about` it, its code, its numbers, and Pin.
 
-    What is `private` says so in the name of its file; of `several` tables, and where a release is `simulated`, what is
-    true and what is released are files of their own.
+    What is `private` says so in the name of its file, by default as its caption says; of `several` tables, and where a
+    release is simulated, what is true and what is released are files of their own.
     """
     if get("present"):
         return
+    called, key, finding = seen.called, seen.entry.part, seen.finding
+    private = NOT_PRIVATE in called.caption if private is None else private
     with st.container(horizontal=True, vertical_alignment="center"):
         if about:
             with st.popover("About", icon=":material/info:", type="tertiary", help="How to read it, and its source"):
                 st.markdown("\n\n".join(filter(None, (about, explained(about)))))
-        if ran is not None and has_code:
-            code_popover(key, ran, label)
-        if ran is not None:
-            _data(key, ran, label, private=private, simulated=simulated, several=simulated or several)
-        kept = shown or Shown(key, None, ran, caption=about, label=label, simulated=simulated)
-        pins.button(kept)
+        if called.ran is not None and has_code:
+            code_popover(key, called.ran, finding.label)
+        if not finding.is_empty:
+            _data(key, finding, private=private, several=finding.is_simulated or several)
+        pins.button(seen)
         if pins.can_keep():
             beside.button(key)
-        exporting.button(kept)
+        exporting.button(seen)
 
 
 def code_popover(key: str, ran: Ran[Any] | Part[Any], label: str = "") -> None:
@@ -374,13 +315,14 @@ def code_popover(key: str, ran: Ran[Any] | Part[Any], label: str = "") -> None:
         st.code((f"# {label}\n" if label else "") + ran.snippet(), language="python")
 
 
-def _data(key: str, ran: Numbers, label: str, *, private: bool, simulated: bool, several: bool) -> None:
+def _data(key: str, finding: Finding, *, private: bool, several: bool) -> None:
     """Offer a table as CSV, or `several` in a ZIP: what is true and what is released apart."""
     title = pins.title_of(pins.name_now(), key) if pins.can_keep() else key
-    name = named(title, private=private or several)
+    name = export_name(title, private=private or several)
+    write = partial(_files, finding, export_name(title, private=False)) if several else partial(_file, finding)
     download(
         "Data",
-        partial(_files, ran, named(title, private=False), label, simulated) if several else partial(_file, ran, label),
+        write,
         name=f"{name}.zip" if several else f"{name}.csv",
         mime="application/zip" if several else "text/csv",
         key=f"{key}_csv",
@@ -389,13 +331,16 @@ def _data(key: str, ran: Numbers, label: str, *, private: bool, simulated: bool,
     )
 
 
-def _file(ran: Numbers, label: str) -> bytes:
-    return csv_bytes(labelled(ran.value, label) if label else ran.value)
+def _labelled(finding: Finding) -> Columns:
+    return labelled(finding.table, finding.label) if finding.label else finding.table
 
 
-def _files(ran: Numbers, name: str, label: str, simulated: bool) -> bytes:
-    columns = labelled(ran.value, label) if label else ran.value
-    return zipped(csv_files(columns, name, private=True, simulated=simulated))
+def _file(finding: Finding) -> bytes:
+    return csv_bytes(_labelled(finding))
+
+
+def _files(finding: Finding, name: str) -> bytes:
+    return zipped(csv_files(_labelled(finding), name, private=True, simulated=finding.is_simulated))
 
 
 def _brushed(key: str, then: Callable[[float, float], None]) -> None:

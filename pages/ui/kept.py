@@ -18,7 +18,7 @@ from pages.ui.uploads import is_public
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError, echo
 from treedp_core.notebook.code import Ran, call, path_read
-from treedp_core.notebook.study import PINNED, WAITING, WAITING_BINS, visible
+from treedp_core.notebook.study import PINNED, WAITING, WAITING_BINS, Table, visible
 from treedp_core.records import Dataset, HeldColumns, count_hierarchy, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.domain import Domain
 from treedp_core.records.read.column_cache import HELD_BYTES
@@ -179,6 +179,11 @@ def named() -> list[tuple[str, Kept]]:
     found = [*slots().items(), *chain.from_iterable(waiting)]
     here = {one.data.fingerprint for _, one in found}
     return found + [(PINNED, one) for print_, one in held_for_cells().items() if print_ not in here]
+
+
+def tables() -> list[Table]:
+    """Return the data sets that this session counted from files."""
+    return [Table(slot, one.data, one.ran, one.when) for slot, one in named()]
 
 
 def held_for_cells() -> dict[str, Kept]:

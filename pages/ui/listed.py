@@ -8,11 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from treedp_core.notebook.code import Ran, call
 from treedp_core.notebook.range_lists import MAX_LISTS, Listed
-from treedp_core.records import Dataset
-from treedp_core.views import Tables
-from treedp_core.views.inputs import Inputs
 
 _LISTS: Final = "_ranges_listed"
 
@@ -35,14 +31,6 @@ def add(one: Listed) -> str:
 def drop(word: str) -> None:
     """Keep a table no longer."""
     lists().pop(word, None)
-
-
-def tables(data: Ran[Dataset], inputs: Inputs | None) -> Ran[Tables]:
-    """Return the tables of a view: a data set, and the table of ranges that its inputs name, where that is here."""
-    one = lists().get(getattr(inputs, "listed", ""))
-    if one is None:
-        return call(Tables, data).giving(Tables(data.value)).named("tables")
-    return call(Tables, data, ranges=one.ranges).giving(Tables(data.value, ranges=one.ranges)).named("tables")
 
 
 def put(kept: Mapping[str, Listed]) -> None:

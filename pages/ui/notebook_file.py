@@ -10,7 +10,7 @@ from typing import Any, Final
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from pages.ui import book, pins, reading, result, saving, uploads
+from pages.ui import book, kept, reading, result, saving, uploads
 from pages.ui.exports import download
 from pages.ui.refusals import refusal, settings_refused
 from pages.ui.text import lit
@@ -145,7 +145,7 @@ def _offer(place: str, study: Study) -> None:
         f"{lit(study.notebook.title)}: {plural(len(study.notebook.cells), 'cell')}, "
         + (f"with TRUE COUNTS of {names}." if study.tables else f"without data{_asks_for(study)}.")
     )
-    losing = len(book.notebook().cells) + len(pins.own_datasets())
+    losing = len(book.notebook().cells) + len(kept.everything())
     st.button(
         "Open it", key=f"{place}_open_it", type="primary", icon=":material/folder_open:", on_click=replace,
         args=(study,), help="It takes the place of what is here now."

@@ -9,14 +9,14 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import store, tuned
-from pages.ui.exports import named
 from pages.ui.refusals import refusal
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
-from treedp_core.notebook.code import Ran, call, given
-from treedp_core.plans import ReleasePlan, Split, open_plan
+from treedp_core.notebook.code import Ran, call
+from treedp_core.plans import ReleasePlan, Split
 from treedp_core.privacy.ledger import Ledger
 from treedp_core.privacy.prior_provenance import without_counts
+from treedp_core.views.rerun import opened
 
 PAGE: Final = "pages/plan.py"
 _KEPT: Final = "_plan"
@@ -106,13 +106,7 @@ def of_cell(plan: ReleasePlan | None) -> None:
 
 def of_file(plan: ReleasePlan, source: str) -> None:
     """Have the page show a plan that came from somewhere else, whatever data are in use."""
-    keep(Kept(given_again(plan), source))
-
-
-def given_again(plan: ReleasePlan) -> Ran[ReleasePlan]:
-    """Return the call that opens a plan's own file."""
-    file = f"{named('plan', private=bool(plan.label))}.json"
-    return given(plan, open_plan, file, about="the plan's own file, under its name").named("plan")
+    keep(Kept(opened(plan), source))
 
 
 def to_keep() -> ReleasePlan | None:

@@ -11,11 +11,11 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.ui import (
     address,
+    again,
     autosave,
     offered,
     plans,
     reconnect,
-    rerun,
     result,
     sessions,
     settings,
@@ -79,7 +79,7 @@ def _run(pages: Sequence[Page], sidebar: Callable[[Page, Sequence[Page]], None])
     finally:
         ROUTED.now = False
     plans.end()
-    rerun.end()
+    again.end()
     slides.number()
     uploads.forget_unshown()
     shell.run(script, page, pages)

@@ -12,7 +12,7 @@ from pages.ui.setting import Setting
 from pages.ui.settings import PRESENT, REG, SLIDE
 from treedp_core import __version__
 from treedp_core.checks import InputError
-from treedp_core.notebook.study import WAITING, SettingValue, Study, Table, still_asked
+from treedp_core.notebook.study import WAITING, SettingValue, Study, still_asked
 from treedp_core.views.parameters import where_more
 
 UPLOADS: Final = "_upload_"
@@ -21,7 +21,7 @@ UPLOADS: Final = "_upload_"
 
 def study() -> Study:
     """Return everything of this session that a file can hold; nothing is copied."""
-    held, tables = book.held(), tables_here()
+    held, tables = book.held(), kept.tables()
     values = {one.key: one.value for one in _kept_settings()}
     return Study(
         notebook=held.notebook,
@@ -40,11 +40,6 @@ def is_untouched() -> bool:
     found = study()
     kept = (found.settings, found.tables, found.asked, found.plan, found.ranges, found.noted)
     return not (found.notebook.cells or any(kept))
-
-
-def tables_here() -> list[Table]:
-    """Return the data sets that this session counted from files."""
-    return [Table(slot, one.data, one.ran, one.when) for slot, one in kept.named()]
 
 
 def signature(found: Study) -> str:

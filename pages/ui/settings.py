@@ -17,36 +17,19 @@ from treedp_core import checks
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.checks import EPSILON_HIGH
 from treedp_core.cli import FILE_VARIABLE
-from treedp_core.experiment import EPSILON_GRID
 from treedp_core.notebook import study
-from treedp_core.privacy import NeighbouringRelation
-from treedp_core.records.mock_data import MAX_RECORDS, MIN_RECORDS, SHAPES
+from treedp_core.records.mock_data import MAX_RECORDS, MIN_RECORDS
 from treedp_core.studies.budget import source_of_text
 from treedp_core.studies.methods.terms import text
-from treedp_core.tree.text import branching_factors_from_text
+from treedp_core.views.inputs import MAX_ALPHA, ReleaseInputs, parameter
 from treedp_core.views.parameters import many
+from treedp_core.views.rerun import RECORDS_GRID, TableInputs
 from treedp_core.words import setting_text, short
 from treedp_core.words import whole as in_full
 
-DELTA_GRID: Final = (0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
-THRESHOLD_GRID: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
-RECORDS_GRID: Final = (
-    100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000,
-)  # fmt: skip
-MAX_ALPHA: Final = 0.95
-"""Slack beyond which nearly every error would be forgiven."""
 MAX_SLIDES: Final = 40
 LONGEST_SLIDE: Final = 1_000
 """Characters of one slide."""
-SOURCES: Final = {"sample": "Sample", "generate": "Generate", "upload": "Upload", "file": "File on this computer"}
-
-
-def _alpha(value: object) -> float:
-    return checks.number("alpha", value, low=0, high=MAX_ALPHA, code="ALPHA_RANGE")
-
-
-def _threshold(value: object) -> float:
-    return checks.number("tau", value, low=checks.THRESHOLD_LOW, high=checks.THRESHOLD_HIGH, code="THRESHOLD_RANGE")
 
 
 def _slide(link: str) -> str:
@@ -59,43 +42,42 @@ def _delta(value: float) -> str:
     return "0 (pure)" if value == 0 else setting_text(value)
 
 
-EPSILON: Final = number(
-    "eps", 1.0, checks.epsilon, grid=EPSILON_GRID, code="EPS", label="Privacy budget ε", format=setting_text,
+EPSILON: Final = control(
+    parameter(ReleaseInputs, "epsilon"), label="Privacy budget ε", format=setting_text,
     help=f"{text('epsilon')} Left: more private, more noise. Right: more accurate, less private.",
 )  # fmt: skip
 EPSILON_TUNED: Final = number(study.EPSILON_TUNED, 0.0, partial(checks.number, "eps_tuned", low=0, high=EPSILON_HIGH))
 """The ε that was sought on true counts; as long as it is the one that is set, no file without data and no address has
 it."""
-DELTA: Final = number(
-    "delta", 0.0, checks.delta, grid=DELTA_GRID, code="DELTA", label="Failure probability δ", format=_delta,
+DELTA: Final = control(
+    parameter(ReleaseInputs, "delta"), label="Failure probability δ", format=_delta,
     help=text("delta"),
 )  # fmt: skip
-RELATION: Final = choice(
-    "nbr", NeighbouringRelation.REPLACE_ONE.value, {relation.value: relation for relation in NeighbouringRelation},
-    label="Neighbouring relation", look="select", help=text("relation"),
+RELATION: Final = control(
+    parameter(ReleaseInputs, "relation"), label="Neighbouring relation", look="select", help=text("relation"),
 )  # fmt: skip
 UNIT: Final = words(
     "unit", "", own="", label="What is one unit?", placeholder="person, household, device, record …",
     help=text("unit"),
 )  # fmt: skip
-CONTRIBUTIONS: Final = whole(
-    "contributions", 1, 1, 50, code="CONTRIBUTIONS_RANGE", label="Records of one unit, at most",
+CONTRIBUTIONS: Final = control(
+    parameter(ReleaseInputs, "contributions"), low=1, high=50, step=1, label="Records of one unit, at most",
     help=text("contributions"),
 )  # fmt: skip
-KNOWN_LEVELS: Final = whole(
-    "known_levels", 1, 1, 64, label="Known levels",
+KNOWN_LEVELS: Final = control(
+    parameter(ReleaseInputs, "known_levels"), low=1, high=64, step=1, label="Known levels",
     help=text("known"),
 )  # fmt: skip
-ALPHA: Final = number(
-    "alpha", 0.5, _alpha, code="ALPHA", label="Slack α", look="slider", low=0.0, high=MAX_ALPHA, step=0.05,
+ALPHA: Final = control(
+    parameter(ReleaseInputs, "alpha"), label="Slack α", look="slider", low=0.0, high=MAX_ALPHA, step=0.05,
     help=text("alpha"),
 )  # fmt: skip
-THRESHOLD: Final = number(
-    "tau", 10.0, _threshold, grid=THRESHOLD_GRID, code="THRESHOLD", label="Threshold τ", format=short,
+THRESHOLD: Final = control(
+    parameter(ReleaseInputs, "threshold"), label="Threshold τ", format=short,
     help=text("tau"),
 )  # fmt: skip
-SEED: Final = whole(
-    "seed", 7, 0, checks.MAX_SEED, code="SEED_RANGE", label="Seed",
+SEED: Final = control(
+    parameter(ReleaseInputs, "seed"), low=0, high=checks.MAX_SEED, step=1, label="Seed",
     help=text("seed"),
 )  # fmt: skip
 LEVEL: Final = choice(
@@ -113,26 +95,27 @@ SLIDES: Final = control(many("slides", _slide, MAX_SLIDES))
 """What a presentation steps through, each as `pages.ui.address.link_of` writes it; without any, a page's views."""
 SLIDE: Final = whole("slide", 0, 0, MAX_SLIDES, code="SLIDE_RANGE")
 """Which of them is shown, from 1; 0 before the first."""
-SOURCE: Final = replace(choice(
-    "source", "sample", SOURCES, label="Source",
+SOURCE: Final = replace(control(
+    parameter(TableInputs, "source"), label="Source",
     help="Sample: small synthetic data that come with the app. Generate: made-up records on a tree of your choice. "
     "Upload: a file of your own, which is discarded once it is counted.",
 ), at_first="file" if os.environ.get(FILE_VARIABLE) else None)  # fmt: skip
 SAMPLE: Final = choice(
-    "sample", "small_town", SAMPLES, label="Sample data set", look="select", format=lambda name: SAMPLES[name].title,
+    "sample", TableInputs.sample, SAMPLES, label="Sample data set", look="select",
+    format=lambda name: SAMPLES[name].title,
     help="All samples are synthetic; their generators and seeds are part of the project.",
 )  # fmt: skip
-MADE_SHAPE: Final = choice("gen_shape", "zipf", SHAPES, label="Shape", look="select")
-MADE_RECORDS: Final = whole(
-    "gen_n", 100_000, MIN_RECORDS, MAX_RECORDS, code="RECORDS_RANGE", grid=RECORDS_GRID, label="Records",
-    format=in_full, help=f"From {in_full(RECORDS_GRID[0])} to {in_full(RECORDS_GRID[-1])}.",
+MADE_SHAPE: Final = control(parameter(TableInputs, "shape"), label="Shape", look="select")
+MADE_RECORDS: Final = control(
+    parameter(TableInputs, "records"), low=MIN_RECORDS, high=MAX_RECORDS, step=1, label="Records", format=in_full,
+    help=f"From {in_full(RECORDS_GRID[0])} to {in_full(RECORDS_GRID[-1])}.",
 )  # fmt: skip
-MADE_BRANCHING: Final = words(
-    "gen_branching", "16,16,16", branching_factors_from_text, label="Branching factors",
+MADE_BRANCHING: Final = control(
+    parameter(TableInputs, "branching"), label="Branching factors",
     help="Children of each node, level by level from the root, with commas: 16,16,16 has 4 096 leaves.",
 )  # fmt: skip
-MADE_SEED: Final = whole(
-    "gen_seed", 7, 0, checks.MAX_SEED, code="SEED_RANGE", label="Seed of the data",
+MADE_SEED: Final = control(
+    parameter(TableInputs, "seed"), low=0, high=checks.MAX_SEED, step=1, label="Seed of the data",
     help="The same seed gives the same records. The seed in the sidebar is that of the noise.",
 )  # fmt: skip
 

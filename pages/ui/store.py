@@ -15,15 +15,14 @@ from typing import Final, TypeVar
 import streamlit as st
 
 from pages.ui import jobs, kept, sessions, settings, uploads
-from pages.ui.origins import count_sample, of_file
 from pages.ui.room import PUBLIC_NODES, ROOM, Ask, admitted
 from pages.ui.settings import REG, SOURCE, UNIT, get
 from sample_data.catalogue import SAMPLES
+from sample_data.counts import count_sample
 from treedp_core.checks import InputError
 from treedp_core.cli import FILE_VARIABLE
-from treedp_core.notebook import Cell
+from treedp_core.notebook import Cell, study
 from treedp_core.notebook.code import Ran, given
-from treedp_core.notebook.study import checked
 from treedp_core.records import Dataset, HeldColumns
 from treedp_core.records.mock_data import generate
 from treedp_core.tree.text import branching_factors_from_text
@@ -79,12 +78,6 @@ def stood_in() -> dict[str, tuple[str, ...]]:
     return next(({"source": ("sample",), "sample": (name,)} for name in SAMPLES if sample(name) is data), {})
 
 
-def made_by_us() -> list[Dataset]:
-    """Return the data sets that are nobody's: the samples, and the one that this session made up last."""
-    made_up = st.session_state.get(_GENERATED, (None, None))[1]
-    return [*map(sample, SAMPLES), *([] if made_up is None else [made_up])]
-
-
 def used_sample(name: str) -> Ran[Dataset]:
     """Return a sample data set as the call that makes it."""
     return given(sample(name), count_sample, name).named("data")
@@ -93,7 +86,7 @@ def used_sample(name: str) -> Ran[Dataset]:
 def counted_again(counted: Dataset) -> Ran[Dataset]:
     """Return the call that counted a file of this session, and the check that it is that file still."""
     file = kept.file_of(counted)
-    return checked(file.ran if file is not None and file.ran is not None else of_file(counted))
+    return study.counted_again(counted, None if file is None else file.ran)
 
 
 def set_dataset(

@@ -7,22 +7,24 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
-from pages.ui import listed, tuned
+from pages.ui import book, kept, listed, store, tuned
 from pages.ui.page import Told
 from pages.ui.result import NO_DATA, Result, at_once, in_background, ready, refused, show_state
 from pages.ui.settings import REG
-from pages.ui.store import counted_again, from_file, remember, used, used_sample
+from pages.ui.store import remember, used, used_sample
 from pages.ui.text import lit
 from treedp_core.checks import InputError
-from treedp_core.notebook.code import Part, Ran, call
+from treedp_core.notebook.code import Ran, given
 from treedp_core.records import Dataset
-from treedp_core.records.export.columns import Columns
+from treedp_core.records.mock_data import generate
 from treedp_core.registry import generation
 from treedp_core.views import VIEWS
 from treedp_core.views.entries import ON_ITS_WAY, Entry, Work
 from treedp_core.views.finding import Finding, Tables, no_table
 from treedp_core.views.inputs import Inputs, parameters_of
 from treedp_core.views.parameters import TUNED
+from treedp_core.views.rerun import Sources
+from treedp_core.views.view_call import ViewCall
 from treedp_core.watch import Watch
 
 AnyInputs = TypeVar("AnyInputs", bound=Inputs)
@@ -65,14 +67,6 @@ class Seen(Generic[AnyInputs]):
         return self.result.value or Finding()
 
     @property
-    def ran(self) -> Part[Columns] | None:
-        """The call of the view that gives its table, which its code is written from; None without numbers."""
-        if self.finding.is_empty:
-            return None
-        ran = self.entry.code(self.found_for, self.tables, self.done).giving(self.finding)
-        return ran.get("table", "" if self.finding.figure is None else "figure")
-
-    @property
     def found_for(self) -> AnyInputs:
         """What the finding was made for: other inputs than these where these are refused."""
         return self.inputs if self.result.made_for is None else self.result.made_for[0]
@@ -83,9 +77,9 @@ class Seen(Generic[AnyInputs]):
         return None if self.work is None or self.slow is None else self.slow.value
 
     @property
-    def done(self) -> Ran[Any] | None:
-        """The call that did its work, with what came of it."""
-        return None if self.work is None else self.work.code(self.tables).giving(self.value)
+    def called(self) -> ViewCall:
+        """The view as it was called, and what it found: what code, pins and exports are written from."""
+        return ViewCall(self.entry, self.found_for, self.tables, self.finding, self.work, self.value)
 
     def of(self, function: Callable[..., T], **more: Any) -> T:
         """Return what a function of the core makes of the same inputs, tables and work."""
@@ -119,7 +113,7 @@ def inputs_now(kind: type[AnyInputs]) -> AnyInputs:
 
 def see(entry: Entry, inputs: AnyInputs, tables: Ran[Tables] | None = None) -> Seen[AnyInputs]:
     """Return what a view finds in the table in use, or in others."""
-    inputs, tables = entry.apart_from(inputs, tables or tables_of(entry, inputs, used()), used_sample)
+    inputs, tables = entry.apart_from(inputs, tables or sources().tables(entry, inputs, used()), used_sample)
     mine, slow, work, awaits = tables.value, None, None, None
     of = mine.fingerprints
     try:
@@ -157,11 +151,13 @@ def _found(seen: Seen[AnyInputs]) -> Seen[AnyInputs]:
     return replace(seen, result=found, awaits=seen.awaits if found.is_ready else None)
 
 
-def tables_of(entry: Entry | None, inputs: Inputs | None, data: Ran[Dataset]) -> Ran[Tables]:
-    """Return the tables of a view, and the call that makes them: the file that a prior is counted from among them."""
-    ask = None if entry is None else entry.prior
-    file = None if ask is None else ask(inputs, data.value, from_file, remember)
-    if file is None:
-        return listed.tables(data, inputs)
-    prior = counted_again(file).named("earlier")
-    return call(Tables, data, prior=prior).giving(Tables(data.value, file)).named("tables")
+def sources() -> Sources:
+    """Return where the tables of views and cells are: what this session has."""
+
+    def made_up(*how: Any) -> Ran[Dataset]:
+        return given(store.generated(*how), generate, *how).named("data")
+
+    return Sources(
+        sample=store.used_sample, made_up=made_up, own=kept.tables(), asked=book.held().asked, ranges=listed.lists(),
+        memo=store.remember,
+    )  # fmt: skip

@@ -14,8 +14,8 @@ from scipy.sparse.linalg import lsmr
 
 from pages.ui.workers import Workers
 from timing import paired_ratio
+from treedp_core.batch.executors import executor_of
 from treedp_core.experiment import Experiment, Outcome, run, sweep
-from treedp_core.notebook.executors import executor_of
 from treedp_core.postprocess import least_squares
 from treedp_core.tree import Tree
 from treedp_core.watch import Watch, generator

@@ -6,16 +6,14 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-import plotly.graph_objects as go
 import pytest
 
 from golden.numbers import Kept, of_figure, of_table
 from oracles_pages import RAGGED, decoded, open_page
 from pages.ui import pins
-from pages.ui.pins import Shown
+from pages.ui.view import Seen
 from test_pages_contract import VIEWS
-from treedp_core.figures.base.draft import Draft
-from treedp_core.notebook.code import Ran
+from treedp_core.views import Finding
 
 STATES: Final[dict[str, dict[str, Any]]] = {
     "as it opens": {},
@@ -44,23 +42,21 @@ def views(page: str, state: str) -> Kept:
 
 def _shown(page: str, switch: dict[str, str], data: Any, link: dict[str, str], own: bool) -> Iterator[tuple[str, Kept]]:
     with pytest.MonkeyPatch.context() as patch:
-        seen: dict[str, Shown] = {}
+        found: dict[str, Seen[Any]] = {}
         button = pins.button
 
-        def keep(shown: Shown) -> None:
-            seen[shown.key] = shown
-            button(shown)
+        def keep(seen: Seen[Any]) -> None:
+            found[seen.entry.part] = seen
+            button(seen)
 
         patch.setattr(pins, "button", keep)
         app = open_page(page, data, **(OWN if own else {}), **{"sample": "geography"} | link | switch)
         assert not app.exception, (page, switch, [one.message for one in app.exception])
-        for key, shown in sorted(seen.items()):
-            yield key, _numbers(shown)
+        for key, seen in sorted(found.items()):
+            yield key, _numbers(seen.finding)
 
 
-def _numbers(shown: Shown) -> Kept:
-    figure = shown.figure.value if isinstance(shown.figure, Ran) else shown.figure
-    figure = figure.figure() if isinstance(figure, Draft) else figure
-    drawn = {} if not isinstance(figure, go.Figure) else {"figure": of_figure(decoded(json.loads(figure.to_json())))}
-    table = {} if shown.ran is None else {"table": of_table(shown.ran.value)}
+def _numbers(found: Finding) -> Kept:
+    drawn = {} if found.figure is None else {"figure": of_figure(decoded(json.loads(found.figure.to_json())))}
+    table = {} if found.is_empty else {"table": of_table(found.table)}
     return drawn | table

@@ -102,7 +102,7 @@ def test_a_table_that_its_owner_removes_is_gone_for_cells_too_and_they_say_so() 
     app.session_state["_held_for_cells"] = {}
     (after,) = cells(again(app.run()))
     assert after == before
-    assert "its data are not here" in " ".join(one.value for one in app.toast)
+    assert "Its data are not here" in " ".join(one.value for one in app.toast)
 
 
 def test_a_cell_pinned_while_its_simulation_runs_becomes_whole(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ RESERVED: Final = ("OUT", "shown", "sys", "table")
 """Names that exported programs use themselves."""
 FIGURE: Final = "figure"
 """What code calls the figure that it draws."""
-_APP: Final = ("pages", "sample_data")
+_APP: Final = "sample_data"
 APP_PATH: Final = (
     "import sys\n\nfrom treedp_core.cli import app_path\n\n"
     "sys.path.insert(0, str(app_path().parent))  # where the app keeps its samples and its tables\n"
@@ -262,7 +262,7 @@ class _Writer:
             root = name.partition(".")[0]
             self.imports.setdefault(_front(module, root), set()).add(root)
             self.taken.add(root)
-            self.from_app |= module.partition(".")[0] in _APP
+            self.from_app |= module.partition(".")[0] == _APP
         return str(name)
 
     def literal(self, value: object) -> str:

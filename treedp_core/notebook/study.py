@@ -13,14 +13,14 @@ from treedp_core.experiment import Experiment
 from treedp_core.notebook import range_lists, saved_plans
 from treedp_core.notebook.book import Notebook
 from treedp_core.notebook.cell import Cell, DataNote, without_counts
-from treedp_core.notebook.code import Ran, given
+from treedp_core.notebook.code import File, Ran, call, given
 from treedp_core.notebook.export.cell_summary import FINGERPRINT
 from treedp_core.notebook.range_lists import Listed
 from treedp_core.notebook.saved_plans import Noted
 from treedp_core.notebook.validators import CONTROL
 from treedp_core.plans import ReleasePlan
 from treedp_core.privacy.prior_provenance import origin_of_text
-from treedp_core.records import Dataset
+from treedp_core.records import Dataset, DomainSource, count_hierarchy, domain_of_paths, domain_taken_from_the_data
 from treedp_core.records.dataset import unchanged
 
 WAITING: Final = "shelf"
@@ -206,6 +206,20 @@ def checked(counted: Ran[Dataset]) -> Ran[Dataset]:
     data = counted.value
     same = given(data, unchanged, counted.named("counted"), data.fingerprint[:FINGERPRINT], about=CHECKED)
     return same.named("data")
+
+
+def counted_again(counted: Dataset, how: Ran[Dataset] | None) -> Ran[Dataset]:
+    """Return the call that counts a file of one's own, and the check that it is that file still.
+
+    Where nobody knows `how`, it is how such a file is usually counted.
+    """
+    if how is None:
+        columns, file = list(counted.labels.level_names[1:]), File(counted.name)
+        public = counted.domain_source is DomainSource.PUBLIC
+        domain = call(domain_of_paths, file, columns) if public else call(domain_taken_from_the_data)
+        about = "where the file was read with other options, add them here"
+        how = given(counted, count_hierarchy, file, columns, about=about, domain=domain.named("domain"))
+    return checked(how)
 
 
 def visible(name: str) -> str:

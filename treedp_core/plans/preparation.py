@@ -12,6 +12,7 @@ from treedp_core.plans.plan import open_plan
 from treedp_core.plans.record_file import records_of, recount
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records import Dataset, ReadOptions
+from treedp_core.records.exit import end
 from treedp_core.records.read.text import OTHER
 from treedp_core.registry import load_plugin
 from treedp_core.words import plural
@@ -78,4 +79,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main())

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 import streamlit as st
 
-from pages.ui import frame, listed, plans, tuned
+from pages.ui import frame, plans, tuned
 from pages.ui.cards import cards
 from pages.ui.controls import draw_again
 from pages.ui.page import Told
@@ -18,7 +18,7 @@ from pages.ui.shared import note_of_delta
 from pages.ui.store import dataset, sample, unit_of
 from pages.ui.text import small_print
 from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, ONE_REPLACED, PLAIN
-from pages.ui.view import Seen, inputs_now, section, see
+from pages.ui.view import Seen, inputs_now, section, see, sources
 from pages.views.cdf import queries
 from pages.views.cdf import settings as s
 from pages.views.cdf.source import bins_in, choose
@@ -65,7 +65,7 @@ Released = TypeVar("Released", bound=ReleaseInputs)
 def release() -> Told:
     """Show how far the band of a release reaches, beside those of other trees, and a range of it."""
     data, say_of_bins = choose(_controls)
-    bins, tables = bins_in(data), listed.tables(data, inputs_now(CdfInputs))
+    bins, tables = bins_in(data), sources().tables(VIEWS["cdf.release"], inputs_now(CdfInputs), data)
     _set_range(bins, *_bins_wanted(bins, tables.value))
     inputs = inputs_now(CdfInputs)
     inputs = _beside(inputs, data.value, [inputs.mechanism])
@@ -158,8 +158,8 @@ def _partition(seen: Seen[CdfInputs]) -> None:
 def _plan(seen: Seen[CdfInputs], data: Ran[Dataset]) -> Ran[ReleasePlan]:
     """The plan of what is released here, of which the data set that the bins come from knows more."""
     more: dict[str, Any] = {**tuned.of_plan(seen.found_for.origin)}
-    if seen.done is not None:
-        more["slow"] = seen.done
+    if (done := seen.called.done) is not None:
+        more["slow"] = done
     return call(cdf.release_plan, seen.found_for, seen.tables, whom=unit_of(data.value), **more).named("plan")
 
 

@@ -13,7 +13,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from pages.ui import store, uploads
 from pages.ui.bins import KEPT, BinsAsked
 from pages.ui.candidate import Table
-from pages.ui.frame import figure
+from pages.ui.frame import preview
 from pages.ui.left_out import left_out_asked
 from pages.ui.reading import Reading, leaves_listed_in
 from pages.ui.rows import unit_asked, weight_asked
@@ -165,11 +165,10 @@ def _tree_so_far(columns: HeldColumns, chosen: Sequence[str]) -> None:
         return
     rows = "all rows" if data.report.rows == columns.size else f"the first {plural(data.report.rows, 'row')}"
     fig = icicle(data.tree, data.labels, data.counts, data.counts, max_nodes=MAX_GROWN, colour_title="rows")
-    figure(
+    preview(
         fig.update_layout(height=GROWN_HEIGHT), key="tree_so_far",
         alt=f"Tree of {plural(data.tree.n_leaves, 'leaf', 'leaves')} that the chosen columns make of {rows}",
-        caption=f"NOT PRIVATE: the tree of {rows}, each as one record.",
-        ran=call(children_table, data, 0), has_code=False,
+        caption=f"The tree of {rows}, each as one record.", table=partial(children_table, data, 0),
     )  # fmt: skip
 
 

@@ -8,12 +8,13 @@ from pages.ui import kept, store, uploads
 from pages.ui.candidate import Candidate
 from pages.ui.refusals import refusal
 from pages.ui.setting import in_a_row
-from pages.ui.settings import MADE_BRANCHING, MADE_RECORDS, MADE_SEED, MADE_SHAPE, SAMPLE, SOURCE, SOURCES
+from pages.ui.settings import MADE_BRANCHING, MADE_RECORDS, MADE_SEED, MADE_SHAPE, SAMPLE, SOURCE
 from pages.ui.text import small_print
 from pages.ui.upload import show_count, upload
 from pages.views.data.levels import levels
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
+from treedp_core.views.rerun import SOURCES
 
 
 def choose() -> Candidate | None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.ui import asked as asked_for
 from pages.ui import frame, store
-from pages.ui.exports import download, named
+from pages.ui.exports import download
 from pages.ui.header import explain
 from pages.ui.page import Told
 from pages.ui.settings import SOURCE
@@ -20,6 +20,7 @@ from pages.views.data.hierarchy import form, levels_in_use
 from pages.views.data.source import about_source, choose, is_waited_for
 from pages.views.data.tree import show_tree
 from pages.views.data.who import ask, is_asked, who
+from treedp_core.notebook.export.program import export_name
 from treedp_core.records import Dataset
 from treedp_core.records.dataset import counts_table
 from treedp_core.records.export.columns import labelled
@@ -67,7 +68,7 @@ def _more(seen: Seen[DataInputs], data: Dataset, asked: bool) -> None:
     check(data)
     download(
         "All counts", lambda: csv_bytes(labelled(counts_table(data), f"{NOT_PRIVATE}: exact counts.")),
-        name=f"{named('all counts', private=True)}.csv", mime="text/csv", key="all_counts",
+        name=f"{export_name('all counts', private=True)}.csv", mime="text/csv", key="all_counts",
         help="Every node of the tree with its exact count, as CSV (NOT PRIVATE)",
     )  # fmt: skip
     show_levels(data)

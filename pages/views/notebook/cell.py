@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import again, asked, book, exporting, frame, notebook_file, pins, slides
-from pages.ui.exports import download, named
+from pages.ui.exports import download
 from pages.ui.header import show_badge
 from pages.ui.page import Told
 from pages.ui.refusals import refusal, settings_refused
@@ -24,6 +24,7 @@ from treedp_core.notebook import Cell, Notebook
 from treedp_core.notebook.cell import MAX_NAME
 from treedp_core.notebook.export.bundle import tables_of
 from treedp_core.notebook.export.notes import safe_markdown
+from treedp_core.notebook.export.program import export_name
 from treedp_core.notebook.validators import MAX_TEXT
 from treedp_core.records.export.columns import Columns
 from treedp_core.records.export.tables import IN_NAMES, csv_bytes, zipped
@@ -111,7 +112,7 @@ def _drawing(cell: Cell) -> None:
             "again.", icon=":material/visibility_off:",
         )  # fmt: skip
     frame.say(cell.answer or cell.caption or lit(cell.name))
-    if why := words.stale(cell, pins.own_datasets()):
+    if why := words.stale(cell):
         small_print(f":material/update: **Not up to date.** {why}")
     if cell.note:
         with st.container(key="nb_note"):
@@ -134,8 +135,8 @@ def _footer(cell: Cell) -> None:
 def _data(cell: Cell) -> None:
     """Offer the table, what is true apart from what is released."""
     title = pins.title_of(cell.name, cell.part)
-    files = tables_of(cell, named(title, private=False))
-    name = named(title, private=any(IN_NAMES in one for one in files))
+    files = tables_of(cell, export_name(title, private=False))
+    name = export_name(title, private=any(IN_NAMES in one for one in files))
     if len(files) == 1:
         write, name, mime = partial(csv_bytes, *files.values()), f"{name}.csv", "text/csv"
     else:

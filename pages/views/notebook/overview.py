@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import again, asked, book, exporting, pins
+from pages.ui import again, asked, book, exporting
 from pages.ui.page import Told
 from pages.ui.setting import in_a_row
 from pages.ui.sortable import sortable
@@ -32,10 +32,9 @@ def show() -> Told:
                   args=([one.id for one in notebook.cells],),
                   help="Every cell is made anew: on its own table if it is here, else on the one in use. Names and "
                   "notes stay.")  # fmt: skip
-    own = pins.own_datasets()
     ids = {f"{at}. {one.name}": one.id for at, one in enumerate(notebook.cells, 1)}
     rows = {
-        name: _note(cell, bool(words.stale(cell, own))) for name, cell in zip(ids, notebook.cells, strict=True)
+        name: _note(cell, bool(words.stale(cell))) for name, cell in zip(ids, notebook.cells, strict=True)
     }  # fmt: skip
     sortable(
         "Cells of the notebook", rows, key=f"nb_order_{book.held().revision}",

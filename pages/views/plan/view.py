@@ -10,7 +10,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import controls, frame, plans, router, store, tuned, uploads
-from pages.ui.exports import download, named
+from pages.ui.exports import download
 from pages.ui.page import Told
 from pages.ui.refusals import refusal
 from pages.ui.setting import in_a_row
@@ -22,6 +22,7 @@ from pages.views.plan import settings as s
 from pages.views.plan import together
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import call
+from treedp_core.notebook.export.program import export_name
 from treedp_core.plans import LIBRARIES, ReleasePlan, not_covered, record_file
 from treedp_core.plans.refusals import Reason
 from treedp_core.plans.words import level_table, summary
@@ -66,7 +67,7 @@ def show_handover() -> Told:
         refused, text = (
             (None, "") if plan is None else views.program_of(seen.found_for, seen.tables.value, memo=store.remember)
         )
-        _hand_out(named(f"release {library.name}", private=plan is not None and bool(plan.label)), text)
+        _hand_out(export_name(f"release {library.name}", private=plan is not None and bool(plan.label)), text)
         if text and plan is not None and record_file.misfit(plan, store.dataset()) is None:
             _records(plan)
     frame.found(seen)
@@ -107,7 +108,7 @@ def _files(plan: ReleasePlan | None) -> None:
     """Show, in one popover, the plan's three files, and what opens one."""
     with st.popover("File", icon=":material/description:", help="The plan as a document or as JSON, and back again"):
         if plan is not None:
-            name = named("plan", private=bool(plan.label))
+            name = export_name("plan", private=bool(plan.label))
             for label, suffix, mime, write in (
                 ("Markdown", "md", "text/markdown", plan.to_markdown),
                 ("HTML", "html", "text/html", plan.to_html),
@@ -191,7 +192,7 @@ def _records(plan: ReleasePlan) -> None:
     """Show what saves the records in use as the program reads them."""
     download(
         "Prepared records", partial(record_file.records_of, plan, store.dataset()),
-        name=f"{named('prepared', private=True)}.csv", mime="text/csv", key="plan_records",
+        name=f"{export_name('prepared', private=True)}.csv", mime="text/csv", key="plan_records",
         help="The records in use as the program reads them: exact counts of the leaves, NOT PRIVATE. Of a file, "
         "`treedp prepare FILE PLAN.json` writes the same.",
     )  # fmt: skip

@@ -19,11 +19,13 @@ from typing import Final
 from treedp_core.notebook.cell import Cell
 from treedp_core.notebook.code import APP_PATH, FIGURE, RESERVED
 from treedp_core.notebook.export.merge_snippets import assigned, joined
+from treedp_core.records.export.tables import IN_NAMES
 from treedp_core.registry import is_loaded
 
-OURS: Final = ("treedp_core", "pages.ui.origins", "sample_data")
+OURS: Final = ("treedp_core", "sample_data")
 _NOT_THESE: Final = (
-    "treedp_core.cli", "treedp_core.notebook", "treedp_core.records.export.tables", "treedp_core.registry.",
+    "treedp_core.batch", "treedp_core.cli", "treedp_core.notebook", "treedp_core.records.exit",
+    "treedp_core.records.export.tables", "treedp_core.registry.",
 )  # fmt: skip
 LOAD: Final = "load_plugin"
 """Loads code: a saved cell may call it for packages only that this start of the app was told to load."""
@@ -91,6 +93,15 @@ def slug(name: str) -> str:
     spelled = re.sub("[Ͱ-Ͽ]", _spelled, name)
     plain = unicodedata.normalize("NFKD", spelled).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:60].strip("-") or "cell"
+
+
+def export_name(title: str, *, private: bool) -> str:
+    """Return what a file that leaves is called, without its end: after what it shows, and whether that is private.
+
+    >>> export_name("Error lab: one draw", private=True)
+    'treedp-NOT-PRIVATE-error-lab-one-draw'
+    """
+    return "-".join(("treedp", *((IN_NAMES,) if private else ()), slug(title)))
 
 
 def _spelled(letter: re.Match[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     BrokenExecutor,
@@ -22,6 +21,7 @@ from threading import Event, Thread
 from typing import Any, Final
 
 from treedp_core import checks
+from treedp_core.batch.output import say
 from treedp_core.checks import InputError, echo
 from treedp_core.registry import TO_INSTALL, load_plugin
 
@@ -194,8 +194,3 @@ def _expect_worker(address: str, answer: Callable[..., object]) -> None:
             "EXECUTOR_FAILED",
             f"The Dask scheduler at {echo(address)} has no workers; start one beside it: dask worker.",
         ) from None
-
-
-def say(text: str) -> None:
-    """Write a line on standard error."""
-    print(f"treedp: {text}", file=sys.stderr, flush=True)

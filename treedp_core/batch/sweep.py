@@ -1,15 +1,11 @@
-"""`treedp run SCRIPT.json`: a sweep without a browser, its progress on standard error, its results in a folder."""
+"""`treedp run SCRIPT.json`: a sweep, its results in a folder or on standard output."""
 
 from __future__ import annotations
 
 import argparse
 import hashlib
 import json
-import multiprocessing
-import os
-import signal
 import sys
-import time
 from codecs import BOM_UTF8
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -17,18 +13,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from treedp_core.allocation import ALLOCATIONS
-from treedp_core.checks import InputError, echo
+from treedp_core.batch.executors import executor_of
+from treedp_core.batch.output import new_folder, progress, say, write
+from treedp_core.checks import InputError
 from treedp_core.errors.metrics import METRICS
 from treedp_core.experiment import Experiment, Outcome, grid, sweep
 from treedp_core.figures.sweep import of
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.notebook.cell import NOT_REVIEWED, SWEEP, Cell
 from treedp_core.notebook.code import File, Ran, call, given
-from treedp_core.notebook.executors import EXECUTORS, Ended, executor_of, say
-from treedp_core.notebook.export.bundle import files_of
-from treedp_core.notebook.export.ipynb import ipynb_of
-from treedp_core.notebook.export.picture import drawable
-from treedp_core.notebook.export.report import report_of
 from treedp_core.notebook.file.drawing import Drawing
 from treedp_core.notebook.study import checked, note_of, visible
 from treedp_core.notebook.validators import MAX_TABLE_ROWS, table_of
@@ -37,50 +30,42 @@ from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records import Dataset, DomainSource, count_hierarchy, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.export.tables import csv_bytes
 from treedp_core.records.mock_data import generate
-from treedp_core.registry import load_plugin
 from treedp_core.studies.sweep.frames import columns_of
 from treedp_core.studies.sweep.task import MAX_BYTES, Task, counts_of, read_task, reading
-from treedp_core.watch import Watch
 from treedp_core.words import plural, setting_text
 
-SAY_SECONDS: Final = 2.0
-INTERRUPTED: Final = 130
-"""Exit status after Ctrl+C, as of any command."""
 _SHOWN: Final = 20
 """Values of a setting that a report lists."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status of a sweep: 0 when it is done, 2 with one sentence when something of it cannot be used."""
-    asked = parser().parse_args(arguments)
-    try:
-        for package in asked.plugin:
-            load_plugin(package)
-        if asked.data:
-            raise InputError("RUN_DATA", "A sweep names its own file; --data gives one to a notebook without data.")
-        path = Path(asked.file)
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-        task = read_task(content, path.absolute().parent)
-        for sentence in _of_reading(task.data):
-            say(f"{NOT_PRIVATE}: {sentence}")
-        out = None if asked.out is None else new_folder(asked.out)
-        found = _swept(task, asked.executor, asked.plugin)
-        cell, whole = told(task, found, asked.made_by, path.name)
-        if out is None:
-            sys.stdout.buffer.write(whole.removeprefix(BOM_UTF8))  # the mark is for Excel, which opens files
-        else:
-            write(out, [cell], task.title)
-            if cell.columns is None:  # more rows than a notebook takes
-                (out / "frame.csv").write_bytes(whole)
-        say(f"{len(found)} combinations done{f', written to {out}' if out else ''}.")
-    except OSError as error:
-        return refused(InputError("FILE_UNREADABLE", f"{echo(asked.file)}: {error.strerror or 'not readable'}."))
-    except InputError as error:
-        return refused(error)
-    except Ended as error:
-        say(f"A process or machine of the executor ended before its work was done ({error}); nothing was written.")
-        return 1
+def run(asked: argparse.Namespace) -> int:
+    """Run a sweep; its table goes to a folder, or to standard output.
+
+    Raises
+    ------
+    InputError
+        What cannot be used of it.
+    Ended
+        When its executor has.
+    """
+    if asked.data:
+        raise InputError("RUN_DATA", "A sweep names its own file; --data gives one to a notebook without data.")
+    path = Path(asked.file)
+    with path.open("rb") as file:
+        content = file.read(MAX_BYTES + 1)
+    task = read_task(content, path.absolute().parent)
+    for sentence in _of_reading(task.data):
+        say(f"{NOT_PRIVATE}: {sentence}")
+    out = None if asked.out is None else new_folder(asked.out)
+    found = _swept(task, asked.executor, asked.plugin)
+    cell, whole = told(task, found, asked.made_by, path.name)
+    if out is None:
+        sys.stdout.buffer.write(whole.removeprefix(BOM_UTF8))  # the mark is for Excel, which opens files
+    else:
+        write(out, [cell], task.title)
+        if cell.columns is None:  # more rows than a notebook takes
+            (out / "frame.csv").write_bytes(whole)
+    say(f"{len(found)} combinations done{f', written to {out}' if out else ''}.")
     return 0
 
 
@@ -89,83 +74,9 @@ def _swept(task: Task, executor: str, plugins: Sequence[str]) -> list[Outcome]:
     with executor_of(executor, tuple(plugins)) as runs:
         return sweep(
             task.cells, task.data.tree, task.data.counts, simulated=task.simulated, by_node=task.by == "node",
-            executor=runs, watch=progress(task),
+            executor=runs,
+            watch=progress(sum(cell.trials for cell in task.cells), f"{len(task.cells)} combinations"),
         )  # fmt: skip
-
-
-def end_on_interrupt() -> None:
-    """From now on end at Ctrl+C: with a sentence, and without waiting for what other processes still do."""
-    sys.warnoptions.append("ignore:resource_tracker:UserWarning")  # it cleans up behind us, and would say so
-    signal.signal(signal.SIGINT, _end)
-
-
-def _end(*_: object) -> None:
-    say("Stopped.")
-    for process in multiprocessing.active_children():
-        process.terminate()
-    os._exit(INTERRUPTED)  # an executor would wait for its processes
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return what reads the words after `treedp run`."""
-    found = argparse.ArgumentParser(prog="treedp run", description="Run a notebook or a sweep without a browser.")
-    found.add_argument("file", metavar="FILE", help="a notebook (.treedp) or a sweep (.json)")
-    found.add_argument("--out", metavar="DIR", help="write tables, report, script and notebook there; it must be new")
-    found.add_argument("--executor", default="", metavar="NAME", help=f"what runs a sweep: {EXECUTORS}")
-    found.add_argument("--plugin", action="append", default=[], metavar="PACKAGE", help="a package to load first")
-    found.add_argument(
-        "--data", action="append", default=[], metavar="FILE", help="a file that a notebook without data asks for"
-    )
-    found.add_argument("--made-by", default="0", help=argparse.SUPPRESS)
-    return found
-
-
-def refused(error: InputError) -> int:
-    """Say on standard error what is wrong, and return the exit status of what cannot be used."""
-    say(str(error))
-    return 2
-
-
-def new_folder(name: str) -> Path:
-    """Return a folder for results, made now: one that is there already must be empty.
-
-    Raises
-    ------
-    InputError
-        ``OUT_PLACE``.
-    """
-    path = Path(name)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        if any(path.iterdir()):
-            raise InputError("OUT_PLACE", f"The folder {echo(name)} is not empty; name a new one.")
-    except OSError:
-        raise InputError("OUT_PLACE", f"No folder can be made as {echo(name)}.") from None
-    return path
-
-
-def write(folder: Path, cells: Sequence[Cell], title: str) -> None:
-    """Write cells as what the app exports: report, Markdown, tables, script and Jupyter notebook."""
-    elsewhere = "The figures are in report.html." if any(map(drawable, cells)) else ""
-    files = files_of(cells, title, why_none=elsewhere)
-    files |= {"report.html": report_of(cells, title), "notebook.ipynb": ipynb_of(cells, title)}
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
-
-
-def progress(task: Task) -> Watch:
-    """Return a watch that says every two seconds how far a sweep is."""
-    total = sum(cell.trials for cell in task.cells)
-    done, said_at = 0, time.monotonic()
-
-    def step(n: int) -> None:
-        nonlocal done, said_at
-        done += n
-        if time.monotonic() - said_at >= SAY_SECONDS:
-            said_at = time.monotonic()
-            say(f"{100 * done // max(1, total)} % of {len(task.cells)} combinations")
-
-    return Watch(step)
 
 
 def _of_reading(data: Dataset) -> list[str]:
@@ -248,8 +159,3 @@ def _code(task: Task, data: Ran[Dataset]) -> str:
     if len({one.metric for one in task.cells}) == 1:
         told = told.drawn_by(call(of, found, level_names=data.get("labels.level_names")))
     return told.snippet()
-
-
-if __name__ == "__main__":
-    end_on_interrupt()
-    raise SystemExit(main())

@@ -1,19 +1,11 @@
-"""Where a data set comes from, as a call that makes it again: a sample or a file. Pure logic."""
+"""The sample data sets as counts."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from sample_data.catalogue import SAMPLES, Sample
-from treedp_core.notebook.code import File, Ran, call, given
-from treedp_core.records import (
-    Dataset,
-    DomainSource,
-    count_bins,
-    count_hierarchy,
-    domain_of_paths,
-    domain_taken_from_the_data,
-)
+from treedp_core.records import Dataset, count_bins, count_hierarchy, domain_of_paths
 from treedp_core.registry import lookup
 
 
@@ -40,12 +32,3 @@ def _counted(chosen: Sample) -> Dataset:
     return count_hierarchy(
         chosen.path, chosen.columns, domain=domain, weight=chosen.weight, outside="refuse", name=chosen.title
     )
-
-
-def of_file(counted: Dataset) -> Ran[Dataset]:
-    """Return how a file that is gone could be counted again: the value is what was counted."""
-    columns, file = list(counted.labels.level_names[1:]), File(counted.name)
-    public = counted.domain_source is DomainSource.PUBLIC
-    domain = call(domain_of_paths, file, columns) if public else call(domain_taken_from_the_data)
-    about = "where the file was read with other options, add them here"
-    return given(counted, count_hierarchy, file, columns, about=about, domain=domain.named("domain"))

@@ -1,0 +1,1 @@
+"""`treedp run`: a sweep or a notebook without a browser."""

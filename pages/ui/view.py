@@ -11,7 +11,7 @@ from pages.ui import book, kept, listed, store, tuned
 from pages.ui.page import Told
 from pages.ui.result import NO_DATA, Result, at_once, in_background, ready, refused, show_state
 from pages.ui.settings import REG
-from pages.ui.store import remember, used, used_sample
+from pages.ui.store import remember, used
 from pages.ui.text import lit
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import Ran, given
@@ -113,7 +113,8 @@ def inputs_now(kind: type[AnyInputs]) -> AnyInputs:
 
 def see(entry: Entry, inputs: AnyInputs, tables: Ran[Tables] | None = None) -> Seen[AnyInputs]:
     """Return what a view finds in the table in use, or in others."""
-    inputs, tables = entry.apart_from(inputs, tables or sources().tables(entry, inputs, used()), used_sample)
+    if tables is None:
+        inputs, tables = sources().of_view(entry, inputs, used())
     mine, slow, work, awaits = tables.value, None, None, None
     of = mine.fingerprints
     try:

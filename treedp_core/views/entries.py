@@ -161,25 +161,13 @@ class Entry:
         """What the table knows it by."""
         return ".".join(filter(None, (self.page, self.view, self.section)))
 
-    def apart_from(
-        self, inputs: AnyInputs, tables: Ran[Tables], sample: Callable[[str], Ran[Dataset]]
-    ) -> tuple[AnyInputs, Ran[Tables]]:
-        """Return the inputs and tables that the view is called with: others where it is not of the table in use."""
-        if self.apart is None:
-            return inputs, tables
-        own = self.elsewhere(inputs, sample)
-        data = (own.value.data,) if own.args else ()
-        alone: Any = self.apart(inputs, tables.value.data, *data)
-        return (inputs, tables) if alone is None else (alone, own)
-
-    def elsewhere(self, inputs: Inputs, sample: Callable[[str], Ran[Dataset]]) -> Ran[Tables]:
-        """Return the tables that it is of where it is not of the table in use."""
-        name = "" if self.sample is None else self.sample(inputs)
-        return call(Tables, sample(name)).named("tables") if name else of_no_table()
+    def sample_of(self, inputs: Inputs) -> str:
+        """Return the name of the sample that it is of with such inputs; nothing where it is of none."""
+        return "" if self.sample is None else self.sample(inputs)
 
     def is_of_table(self, inputs: Inputs) -> bool:
-        """Whether the view is of a table with such inputs."""
-        return self.apart is None or self.apart(inputs, no_table()) is None
+        """Whether the view is of the table in use with such inputs."""
+        return not self.sample_of(inputs) and (self.apart is None or self.apart(inputs, no_table()) is None)
 
     def found(self, inputs: Inputs, tables: Tables, slow: Any = None, memo: Memo = forgetful) -> Finding:
         """Return what it finds, which says so where an entry that was not reviewed had a part in it."""

@@ -21,7 +21,7 @@ from treedp_core.records.mock_data import MAX_RECORDS, MIN_RECORDS, SHAPES, gene
 from treedp_core.studies.budget.question import FROM_FILE
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.views.budget import PRIOR
-from treedp_core.views.entries import Entry, Work
+from treedp_core.views.entries import AnyInputs, Entry, Work, of_no_table
 from treedp_core.views.finding import Memo, Tables, forgetful
 from treedp_core.views.inputs import Inputs, of
 from treedp_core.views.parameters import choice, whole, words
@@ -108,6 +108,15 @@ class Sources:
             more["prior"] = counted_again(prior, how).named("earlier")
         return call(Tables, data, **more).named("tables")
 
+    def of_view(self, entry: Entry, inputs: AnyInputs, data: Ran[Dataset]) -> tuple[AnyInputs, Ran[Tables]]:
+        """Return the inputs and tables that a view is called with: others where it is not of the table in use."""
+        name = entry.sample_of(inputs)
+        own = [self.sample(name)] if name else []
+        alone: Any = None if entry.apart is None else entry.apart(inputs, data.value, *(one.value for one in own))
+        if alone is not None and not own:
+            return alone, of_no_table()
+        return alone or inputs, self.tables(entry, inputs, own[0] if own else data)
+
     def of_cell(self, cell: Cell) -> Ran[Tables]:
         """Return the tables that a cell was made of, and the call that makes them.
 
@@ -119,20 +128,20 @@ class Sources:
         if cell.plan is not None:
             return call(Tables, plan=opened(cell.plan)).named("tables")
         entry, inputs = inputs_of(cell)
+        if name := entry.sample_of(inputs):
+            return self.tables(entry, inputs, self.sample(name))
         if not entry.is_of_table(inputs):
-            return entry.elsewhere(inputs, self.sample)
+            return of_no_table()
         if why := self.other_prior(cell):
             raise InputError(NOT_HERE, why)
-        return self.tables(entry, inputs, self._data(cell, entry, inputs))
+        return self.tables(entry, inputs, self._data(cell))
 
-    def _data(self, cell: Cell, entry: Entry, inputs: Inputs) -> Ran[Dataset]:
+    def _data(self, cell: Cell) -> Ran[Dataset]:
         if cell.data is not None:
             table = next((one for one in self.own if one.data.fingerprint == cell.data.fingerprint), None)
             if table is None:
                 raise InputError(NOT_HERE, f"{NO_DATA}.")
             return counted_again(table.data, table.how)
-        if entry.sample is not None and (name := entry.sample(inputs)):
-            return self.sample(name)
         chosen = TableInputs.of_texts(cell.settings)
         if chosen.source == "sample":
             return self.sample(chosen.sample)

@@ -200,7 +200,8 @@ def error() -> Told:
     """Show the errors as curves, and beside them at your ε."""
     data, say_of_bins = choose(s.BINS.draw)
     inputs = _beside(inputs_now(PipelineInputs), data.value, ["gaussian"])
-    seen = see(VIEWS["cdf.error"], inputs, call(Tables, data).named("tables"))
+    entry = VIEWS["cdf.error"]
+    seen = see(entry, *sources().of_view(entry, inputs, data))
     frame.found(seen)
     say_of_bins()
     seen.say_state("")

@@ -93,7 +93,7 @@ def _budget(view: str, what: Subject | None, data: Dataset) -> None:
 
 def _see(seen: Here, name: str, **changed: Any) -> Here:
     """What a section finds of what the view shows."""
-    return see(VIEWS[f"topdown.{name}"], replace(seen.inputs, **changed), seen.tables)
+    return see(VIEWS[f"topdown.{name}"], replace(seen.inputs, **changed))
 
 
 def _every_rule(seen: Here) -> None:

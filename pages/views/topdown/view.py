@@ -14,7 +14,7 @@ from pages.ui.result import run_button
 from pages.ui.setting import in_a_row
 from pages.ui.settings import KNOWN_LEVELS, RELATION
 from pages.ui.shared import say_delta
-from pages.ui.store import dataset, used, used_sample
+from pages.ui.store import dataset, used
 from pages.ui.text import small_print
 from pages.ui.view import inputs_now, see, sources
 from pages.views.topdown import settings as s
@@ -73,7 +73,7 @@ def show(view: str) -> Told:
 def _tables() -> Tables:
     """The tables that the views are of, as the controls stand."""
     entry, inputs = VIEWS["topdown.release"], inputs_now(TopDownInputs)
-    return entry.apart_from(inputs, sources().tables(entry, inputs, used()), used_sample)[1].value
+    return sources().of_view(entry, inputs, used())[1].value
 
 
 def _subject(tables: Tables) -> Subject | None:

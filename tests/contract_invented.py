@@ -100,7 +100,8 @@ VISITS: list[tuple[str, dict[str, Any], str]] = [
     *(("consistency", {"con_post": post, "con_mechanism": "wide", "con_allocation": "doubling"}, "")
       for post in ("none", "least_squares", "one_more", "as_it_is", "least_squares_one_more", "own_chain")),
     ("lab", {"lab_mechanisms": ["wide"], "lab_post": ["none", "own_chain"]}, "lab_run"),
-    *(("topdown", {"td_rule": "own_chain", "td_view": view}, "") for view in ("release", "rules", "records")),
+    *(("topdown", {"td_rule": "own_chain", "td_view": view}, "") for view in ("release", "rules")),
+    ("topdown", {"td_rule": "own_chain", "td_more": "records"}, ""),
     *(("budget", {"bud_mechanism": "wide", "bud_view": view}, "")
       for view in ("strategies", "custom", "targets", "map", "curves")),
     *(("cdf", {"cdf_mechanism": "wide", "cdf_view": view}, "") for view in ("release", "error", "optimal")),

@@ -125,7 +125,7 @@ def test_a_link_opens_more_where_it_sets_what_stands_there() -> None:
     def is_open(app: AppTest) -> bool:
         return any(one.key == "td_more" for one in app.segmented_control)
 
-    for link in ({"td_more": "orders"}, {"td_view": "orders"}, {"td_rho": "0.5"}):
+    for link in ({"td_more": "orders"}, {"td_rho": "0.5"}):
         app = open_page("topdown", level="Basic", **link)
         assert is_open(app) and not app.exception, link
     for link in ({}, {"td_view": "counts"}, {"eps": "2"}, {"lab_trials": "100"}):

@@ -368,8 +368,6 @@ def test_a_split_tuned_on_true_counts_is_labelled_where_it_goes(
     assert any(code.value.startswith("# NOT PRIVATE: the split was tuned") for code in app.code)
     link = {f"{prefix}_{name}": app.session_state[f"{prefix}_{name}"] for name in ("allocation", "shares", "tuned")}
     assert open_page(page, SMALL, nbr=ADD, **link).error
-    older = link | {f"{prefix}_leaks": leaky, f"{prefix}_tuned": ""}
-    assert open_page(page, SMALL, nbr=ADD, **older).error
     app = pick(app, **{f"{prefix}_shares": "0.2, 0.3, 0.5"})
     assert app.error, "shares typed over tuned ones may be made from them"
     app = press(app, f"{prefix}_own")

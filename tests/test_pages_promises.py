@@ -26,7 +26,7 @@ VIEWS = [
     ("multiplicative", {"mul_view": "run"}, MANY),
     ("multiplicative", {"mul_view": "meaning"}, MANY),
     ("topdown", {"td_view": "release"}, MANY),
-    ("topdown", {"td_view": "accounting"}, MANY),
+    ("topdown", {"td_more": "accounting"}, MANY),
     ("start", ADD, PRIVATE),
     ("lab", {"lab_mechanisms": "gaussian", **ADD}, PRIVATE),
     ("budget", {"bud_mechanism": "gaussian", "nbr": "replace_unknown"}, PRIVATE),

@@ -127,7 +127,7 @@ def test_the_comparison_runs_on_the_page_and_goes_stale(monkeypatch: pytest.Monk
 
 
 def test_counts_that_are_not_whole_are_no_records() -> None:
-    assert "are no records" in words(open_page("topdown", td_view="records", td_rule="nnls"))
+    assert "are no records" in words(open_page("topdown", td_more="records", td_rule="nnls"))
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,6 @@ _REPORTED: Final = "_link_reported"
 _WRITTEN: Final = "_links_written"
 _PAGE: Final = "_page_of_last_run"
 _NO_PAGE: Final = "_page_that_is_none"
-_TUNED_ON_TRUE_COUNTS: Final = {"bud_leaks": "bud_tuned", "lab_leaks": "lab_tuned", "con_leaks": "con_tuned"}
 
 Link = dict[str, list[str]]
 
@@ -47,7 +46,7 @@ def hydrate() -> list[tuple[str, InputError]]:
     refused = _take_in(link, kept) if has_travelled or is_new else []
     if has_travelled:
         handover.follow(split)
-    st.session_state[FOLLOWED] = {_renamed(key, link[key])[0] for key in link} if has_travelled or is_new else set()
+    st.session_state[FOLLOWED] = set(link) if has_travelled or is_new else set()
     for key, one in REG.items():
         if key not in kept:
             st.session_state.setdefault(key, one.fresh() if one.at_first is None else one.at_first)
@@ -189,7 +188,7 @@ def _is_new(link: Link) -> bool:
 
 def _take_in(link: Link, kept: frozenset[str]) -> list[tuple[str, InputError]]:
     refused = []
-    for key, texts in map(_renamed, link, link.values()):
+    for key, texts in link.items():
         if key in kept:
             continue
         try:
@@ -198,18 +197,6 @@ def _take_in(link: Link, kept: frozenset[str]) -> list[tuple[str, InputError]]:
         except InputError as error:
             refused.append((key, error))
     return refused
-
-
-def _renamed(key: str, texts: list[str]) -> tuple[str, Sequence[str]]:
-    """A setting of an older link in today's words: a split that was tuned on the true counts stays one.
-
-    What was a view and is a section under *More* by now has a setting of its own.
-    """
-    if key == "td_view" and texts and texts[0] in ("records", "orders", "accounting", "sensitivity"):
-        return "td_more", texts
-    if key not in _TUNED_ON_TRUE_COUNTS:
-        return key, texts
-    return _TUNED_ON_TRUE_COUNTS[key], ["" if texts in ([""], ["0"]) else "true_counts"]
 
 
 def _known(key: str) -> Setting[Any]:

@@ -18,9 +18,8 @@ from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, draw_once, identity, prepare, total_of
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Laplace, Law
 from treedp_core.plans import ReleasePlan
-from treedp_core.plans.gain import gaussian_from, less_noise
 from treedp_core.plans.handover import opendp_program
-from treedp_core.plans.together import together
+from treedp_core.plans.together import gaussian_from, less_noise, together
 from treedp_core.plans.words import conversion
 from treedp_core.privacy import (
     Accounting,

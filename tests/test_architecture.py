@@ -615,7 +615,7 @@ GOOD = [
     (numbers, "pages/ui/setting.py", 'f"{x:.12g}"'),
     (numbers, "treedp_core/views/lab/words.py", 'f"{when:%H:%M} {short(x)}"'),
     (numbers, "treedp_core/figures/budget.py", 'hover = "%{x:.1%}"'),
-    (numbers, "treedp_core/studies/cdf/gains.py", 'f"{x:.1f}"'),
+    (numbers, "treedp_core/studies/cdf/experiment.py", 'f"{x:.1f}"'),
     (length, "pages/ui/state.py", "x = 1\n" * 200),
 ]
 

@@ -17,9 +17,8 @@ from treedp_core.postprocess.chains import CHAINS, RECOMMENDED
 from treedp_core.postprocess.isotonic import consistent_cdf
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching import best_shape
-from treedp_core.studies.cdf import ahp as study
-from treedp_core.studies.cdf.ahp import ahp, groups
-from treedp_core.studies.cdf.baselines import BASELINES, baseline_table, hb_children
+from treedp_core.studies.cdf import baselines as study
+from treedp_core.studies.cdf.baselines import BASELINES, ahp, baseline_table, groups, hb_children
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.partition import when_it_pays
 from treedp_core.studies.cdf.release import CdfSettings, plan_tree

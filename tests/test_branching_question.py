@@ -12,12 +12,12 @@ from test_branching_all import EVERY
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching.beside import is_bounded, trees_and_matrices
-from treedp_core.studies.branching.curve import factor_scale
 from treedp_core.studies.branching.limits import loss_factor
 from treedp_core.studies.branching.question import (
     Question,
     bins_from_text,
     by_height,
+    factor_scale,
     ranked,
     value_of,
 )

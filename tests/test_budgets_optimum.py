@@ -7,16 +7,14 @@ import pytest
 
 from oracles_budgets import METRIC, NOISE, node_variances, simplex_grid
 from oracles_tree import level_starts, random_parents
-from treedp_core.allocation import ALLOCATIONS, split
-from treedp_core.allocation.cube_root import uses_in_prefixes
+from treedp_core.allocation import ALLOCATIONS, split, uses_in_prefixes
 from treedp_core.allocation.published import PUBLISHED_SPLITS, published_for
 from treedp_core.checks import InputError
 from treedp_core.errors import Tolerance
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.budget import STRATEGIES, Problem, best_simple, compare, greedy
 from treedp_core.studies.budget.figure4 import curves
-from treedp_core.studies.budget.splits.descent import tangent_bound
-from treedp_core.studies.budget.splits.optimum import optimum
+from treedp_core.studies.budget.splits.optimum import optimum, tangent_bound
 from treedp_core.tree import Tree
 
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)

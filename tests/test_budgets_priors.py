@@ -16,8 +16,7 @@ from oracles_tree import generalised_least_squares, level_starts, random_parents
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
-from treedp_core.privacy.ledger import left_after
-from treedp_core.privacy.prior_provenance import PriorKind
+from treedp_core.privacy.prior_provenance import PriorKind, left_after
 from treedp_core.records import count_hierarchy, domain_of_paths, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.dataset import Dataset
 from treedp_core.records.mock_data import generate
@@ -36,8 +35,14 @@ from treedp_core.studies.budget import (
 from treedp_core.studies.budget.figure4 import curves
 from treedp_core.studies.budget.periods import by_period
 from treedp_core.studies.budget.prior import noisy, public, true_counts
-from treedp_core.studies.budget.splits.per_node import node_error, node_variance, path_charge, topped_up
-from treedp_core.studies.budget.splits.subtrees import branch, split_by_subtree
+from treedp_core.studies.budget.splits.node_budgets import (
+    branch,
+    node_error,
+    node_variance,
+    path_charge,
+    split_by_subtree,
+    topped_up,
+)
 from treedp_core.tree import Tree
 
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)

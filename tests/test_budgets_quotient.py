@@ -16,9 +16,8 @@ from treedp_core.noise import Laplace
 from treedp_core.postprocess import least_squares
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.budget import Problem
-from treedp_core.studies.budget.class_variance import gradient, sweeps
-from treedp_core.studies.budget.precision import level_precision
-from treedp_core.studies.budget.quotient import quotient
+from treedp_core.studies.budget.problem import level_precision
+from treedp_core.studies.budget.quotient import gradient, quotient, sweeps
 from treedp_core.tree import Tree
 
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)

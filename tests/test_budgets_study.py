@@ -21,8 +21,7 @@ from treedp_core.checks import InputError
 from treedp_core.errors import Tolerance
 from treedp_core.experiment import Experiment
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
-from treedp_core.privacy.ledger import left_after
-from treedp_core.privacy.prior_provenance import Origin, PriorKind
+from treedp_core.privacy.prior_provenance import Origin, PriorKind, left_after
 from treedp_core.studies.budget import (
     STRATEGIES,
     Ask,

@@ -23,8 +23,8 @@ from treedp_core.studies.cdf import PUBLISHED, SECTION_VI, CdfSettings, consiste
 from treedp_core.studies.cdf.bands import band_multiple, ranges_reach, simultaneous_band
 from treedp_core.studies.cdf.compare import draw
 from treedp_core.studies.cdf.error import Criterion, total_squared_error
+from treedp_core.studies.cdf.error.prefixes import counts_behind, two_view_estimates, two_view_variances
 from treedp_core.studies.cdf.release import CdfRelease
-from treedp_core.studies.cdf.two_views import counts_behind, two_view_estimates, two_view_variances
 from treedp_core.tree import Tree
 from treedp_core.tree.workloads import Shape, Workload, range_count
 from treedp_core.watch import Cancelled, Watch

@@ -18,7 +18,7 @@ from treedp_core.studies.cdf import PUBLISHED, SECTION_VI, CdfSettings, consiste
 from treedp_core.studies.cdf.bins import Bins, bins_of
 from treedp_core.studies.cdf.compare import draw
 from treedp_core.studies.cdf.error import Criterion
-from treedp_core.studies.cdf.gains import experiment_table
+from treedp_core.studies.cdf.experiment import experiment_table
 from treedp_core.studies.cdf.pipelines import above_bound, distance_table, has_bound
 from treedp_core.studies.cdf.widths import EQUAL, YOURS, half_widths
 from treedp_core.tree import Tree

@@ -18,7 +18,6 @@ from treedp_core.checks import InputError
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching import best_shape, best_shapes
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
-from treedp_core.studies.cdf.beside import better, mean_variance_of
 from treedp_core.studies.cdf.compare import draw, query_table
 from treedp_core.studies.cdf.error import Criterion, optimal_shares
 from treedp_core.studies.cdf.matrices.blocks import Search, block_matrix
@@ -36,6 +35,7 @@ from treedp_core.studies.cdf.matrices.workload import (
     terms_of,
     text_of,
 )
+from treedp_core.studies.cdf.plan import better, mean_variance_of
 from treedp_core.studies.cdf.release import CdfPlan
 from treedp_core.tree.workloads import Workload
 from treedp_core.watch import Cancelled, Watch
@@ -547,7 +547,7 @@ def test_of_a_tie_the_matrix_is_released(monkeypatch: pytest.MonkeyPatch) -> Non
     plan = plan_matrix(CdfSettings(8, (), "laplace", relation=ADD.value, strategy="identity"))
     for factor, wins in ((1.0 - 1e-14, False), (0.99, True)):
         monkeypatch.setattr(
-            "treedp_core.studies.cdf.beside.mean_variance_of", lambda one, less=factor: 1.0 if one is plan else less
+            "treedp_core.studies.cdf.plan.mean_variance_of", lambda one, less=factor: 1.0 if one is plan else less
         )
         assert (better(plan) is not plan) is wins
 

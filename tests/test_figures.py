@@ -23,11 +23,9 @@ from treedp_core.experiment import Experiment
 from treedp_core.figures import multiplicative
 from treedp_core.figures.base import colour, curves, style
 from treedp_core.figures.base.curves import name_ends
-from treedp_core.figures.base.dark import lifted, on_dark
 from treedp_core.figures.base.draft import Draft, bar
-from treedp_core.figures.base.labels import apart
-from treedp_core.figures.base.narrow import stacked
-from treedp_core.figures.base.text import plot_text
+from treedp_core.figures.base.screen import lifted, on_dark, stacked
+from treedp_core.figures.base.text import apart, plot_text
 from treedp_core.figures.budget import Met, targets_met
 from treedp_core.figures.cdf import CdfLines, band_figure
 from treedp_core.figures.consistency import balance_and_tree

@@ -12,8 +12,7 @@ import pytest
 
 from treedp_core.figures.branching import live_chart
 from treedp_core.studies.branching import best_branching
-from treedp_core.studies.branching.curve import BETAS, beside_curve, curve
-from treedp_core.studies.branching.question import Question, by_height
+from treedp_core.studies.branching.question import BETAS, Question, beside_curve, by_height, curve
 from treedp_core.studies.cdf.error import Criterion
 
 

@@ -16,7 +16,7 @@ from treedp_core.allocation.published import published_for
 from treedp_core.figures import budget
 from treedp_core.figures.base.cell_figures import overlaid
 from treedp_core.figures.base.export_layout import Dress, dressed
-from treedp_core.figures.base.narrow import stacked as narrow
+from treedp_core.figures.base.screen import stacked as narrow
 from treedp_core.figures.budget import StrategyRow
 from treedp_core.figures.trees import reliability
 from treedp_core.tree import Tree

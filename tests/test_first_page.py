@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treedp_core.experiment import Experiment
-from treedp_core.noise import DiscreteLaplace, weighted_sum
-from treedp_core.noise.weighted_sum import margin_of_sum
-from treedp_core.studies.sweep.first_page import TOWN, TOWN_NAMES, town_draw, town_table
+from treedp_core.noise import DiscreteLaplace
+from treedp_core.studies.sweep import first_page
+from treedp_core.studies.sweep.first_page import TOWN, TOWN_NAMES, margin_of_sum, town_draw, town_table
 from treedp_core.views import Tables, start
 
 NOISE = {"replace_one": 1 / 4, "add_or_remove_one": 1 / 3, "replace_unknown": 1 / 4}
@@ -58,7 +58,7 @@ def test_the_margin_of_one_noise_is_that_of_its_law(inverse_scale: float) -> Non
 def test_a_margin_that_takes_too_many_points_is_rounded_up(monkeypatch: pytest.MonkeyPatch) -> None:
     weights = (1 / 6, -1 / 6, 7 / 12, -5 / 12)
     exact = [margin_of_sum(a, weights, 0.95) for a in (0.02, 0.05)]
-    monkeypatch.setattr(weighted_sum, "_POINTS", 1 << 13)
+    monkeypatch.setattr(first_page, "_POINTS", 1 << 13)
     for a, fine in zip((0.02, 0.05), exact, strict=True):
         coarse = margin_of_sum.__wrapped__(a, weights, 0.95)
         assert fine < coarse < 1.6 * fine, (a, fine, coarse)

@@ -30,7 +30,6 @@ from treedp_core.plans import (
     records_of,
     recount,
     tumult_program,
-    typed_json,
 )
 from treedp_core.plans.verify import cost
 from treedp_core.privacy.prior_provenance import Origin, PriorKind
@@ -41,6 +40,7 @@ from treedp_core.records import (
     count_hierarchy,
     domain_of_paths,
     domain_of_values,
+    strict_json,
 )  # fmt: skip
 from treedp_core.records.dataset import labels_of
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
@@ -168,7 +168,7 @@ def test_a_long_domain_is_in_plan_and_program(tmp_path: Path) -> None:
     data = count_hierarchy(f"{rows}{rows}zz,{cities[0]}\n".encode(), ["state", "city"], domain=domain)
     plan = ReleasePlan.of(Experiment(), data)
     assert ReleasePlan.from_json(plan.to_json()) == plan
-    assert limit_of("plan.json") == limit_of("noted/0/plan.json") == typed_json.MAX_BYTES > len(plan.to_json())
+    assert limit_of("plan.json") == limit_of("noted/0/plan.json") == strict_json.MAX_BYTES > len(plan.to_json())
     counts = held(plan, records_of(plan, data), tmp_path)
     assert counts[2] == {(city[:3], city): 2 for city in cities}
     assert counts[1][("(other)",)] == 2
@@ -412,7 +412,7 @@ def test_what_cannot_be_handed_over_is_refused_with_the_reason(name: str, write:
 
 def test_every_reason_names_a_control_that_its_page_has() -> None:
     """The pages' own texts say where: a label among the views of the page, or in the sidebar that all have."""
-    reasons = [node for node in ast.walk(ast.parse((ROOT / "treedp_core/plans/refusals.py").read_text("utf-8")))
+    reasons = [node for node in ast.walk(ast.parse((ROOT / "treedp_core/plans/handover.py").read_text("utf-8")))
                if isinstance(node, ast.Call) and ast.unparse(node.func) == "Reason"]  # fmt: skip
     assert len(reasons) > 12
     for one in reasons:

@@ -10,8 +10,7 @@ import pytest
 from oracles_tree import exact_least_squares_variances, generalised_least_squares, level_starts, random_parents
 from treedp_core.checks import InputError
 from treedp_core.postprocess import least_squares
-from treedp_core.studies.budget import class_variance
-from treedp_core.studies.budget.quotient import quotient
+from treedp_core.studies.budget.quotient import quotient, sweeps
 from treedp_core.tree import Tree
 
 
@@ -128,7 +127,7 @@ def test_variances_of_classes_keep_their_digits_up_to_ratios_of_1e25(seed: int) 
     of_level = 10.0 ** rng.uniform(-12, 13, tree.n_levels)
     exact = exact_least_squares_variances(parent, np.repeat(of_level, tree.level_sizes))
     classes = quotient(tree)
-    got = class_variance.sweeps(classes, 1.0 / of_level).variance[classes.class_of]
+    got = sweeps(classes, 1.0 / of_level).variance[classes.class_of]
     assert max(abs(Fraction(x) / y - 1) for x, y in zip(got.tolist(), exact, strict=True)) < 1e-12
 
 

@@ -33,15 +33,16 @@ from treedp_core.studies.topdown.marginals import (
     LEVELS,
     TABLES,
     WEIGHTS,
+    chances,
     compare_marginals,
     marginal_table,
+    mwem,
     of_cells,
     of_levels,
     rho_of_weights,
     some_marginals,
     table_law,
 )
-from treedp_core.studies.topdown.mwem import chances, mwem
 from treedp_core.studies.topdown.plan import noise_on_tree
 from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.tree import Tree
@@ -193,7 +194,7 @@ def test_multiplicative_weights_are_those_of_the_definition(
             noises.append(float(np.rint(tape.rng.normal(0, 3 / math.sqrt(rho)))))
             return noises[-1]
 
-    monkeypatch.setattr("treedp_core.studies.topdown.mwem.level_law", lambda *_: Law())
+    monkeypatch.setattr("treedp_core.studies.topdown.marginals.level_law", lambda *_: Law())
     found = mwem(counts, [(0,), (1, 2)], rho, 1, rng)  # type: ignore[arg-type]
     rows = [np.eye(12, dtype=bool)[[4 * i + j for j in range(4)]].any(axis=0) for i in range(3)]
     rows += [np.eye(12, dtype=bool)[[4 * i + j for i in range(3)]].any(axis=0) for j in range(4)]

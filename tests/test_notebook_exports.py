@@ -17,14 +17,13 @@ from typing import Any
 
 import pytest
 
-from treedp_core.figures.base.browser import plotly_js
 from treedp_core.figures.base.export_layout import Dress, dressed
+from treedp_core.figures.base.image import plotly_js
 from treedp_core.notebook import Cell, DataNote
 from treedp_core.notebook.code import call
 from treedp_core.notebook.export.bundle import bundle_of
-from treedp_core.notebook.export.cell_summary import as_html, plain, safe
+from treedp_core.notebook.export.cell_summary import as_html, dress_of, plain, safe
 from treedp_core.notebook.export.ipynb import ipynb_of
-from treedp_core.notebook.export.picture import dress_of
 from treedp_core.notebook.export.program import is_ours, program_of
 from treedp_core.notebook.export.report import SCRIPT, report_of
 from treedp_core.notebook.export.script import script_of

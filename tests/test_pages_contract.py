@@ -34,8 +34,8 @@ from treedp_core.studies.methods.terms import TERMS
 from treedp_core.studies.sweep.series import VIEWS as LAB_VIEWS
 from treedp_core.tree import Tree
 from treedp_core.views.budget import VIEWS as BUDGET_VIEWS
-from treedp_core.views.lesson.view import PLACES as LESSON_PLACES
-from treedp_core.views.protects.view import VIEWS as PROTECTS_VIEWS
+from treedp_core.views.lesson import PLACES as LESSON_PLACES
+from treedp_core.views.protects import VIEWS as PROTECTS_VIEWS
 
 pytestmark = pytest.mark.usefixtures("own_jobs", "as_plotly_checks_them")
 

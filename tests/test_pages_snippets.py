@@ -29,9 +29,8 @@ from pages.ui import exporting, frame, jobs, pins
 from pages.ui.pins import what_of
 from treedp_core.notebook import Cell
 from treedp_core.notebook.export.bundle import bundle_of
-from treedp_core.notebook.export.cell_summary import is_simulated
+from treedp_core.notebook.export.cell_summary import drawable, is_simulated
 from treedp_core.notebook.export.ipynb import ipynb_of
-from treedp_core.notebook.export.picture import drawable
 from treedp_core.notebook.export.program import is_ours, slug
 from treedp_core.notebook.export.report import report_of
 from treedp_core.notebook.export.script import SHOWN, script_of

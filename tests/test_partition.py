@@ -19,11 +19,11 @@ from treedp_core.plans import ReleasePlan
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf import bins as counted
-from treedp_core.studies.cdf.ahp import _law
+from treedp_core.studies.cdf.baselines import _law
 from treedp_core.studies.cdf.compare import draw
-from treedp_core.studies.cdf.exhibit import dawa_table
 from treedp_core.studies.cdf.partition import (
     DividedPlan,
+    dawa_table,
     even_below,
     off_and_alone,
     partition_ledger,

@@ -30,7 +30,7 @@ from treedp_core.privacy import (
     delta_warning,
     fitting_delta,
 )
-from treedp_core.privacy.release import Release
+from treedp_core.privacy.promise import Release
 from treedp_core.records.export import synthetic
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.topdown import accounting, plan

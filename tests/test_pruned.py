@@ -21,7 +21,7 @@ from treedp_core.noise import Laplace
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.studies.topdown import made_up, plan
-from treedp_core.studies.topdown.compare import compare
+from treedp_core.studies.topdown.draw import compare
 from treedp_core.studies.topdown.plan import noise_on_tree
 from treedp_core.studies.topdown.sparse import SparseRun, most_cells, release
 from treedp_core.tree import Tree

@@ -21,7 +21,7 @@ from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Lapla
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import count_bins
 from treedp_core.studies.cdf import CdfSettings, plan_cdf, quantiles
-from treedp_core.studies.cdf import margins as margins_of
+from treedp_core.studies.cdf import quantile as margins_of
 from treedp_core.studies.cdf.bins import Bins, bins_of
 from treedp_core.studies.cdf.compare import draw, quantile_table, release_table
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan

@@ -13,10 +13,20 @@ from hypothesis import strategies as st
 
 from oracles_pages import RAGGED, answer, open_page, press
 from treedp_core.checks import InputError
-from treedp_core.studies.ranges import TREES, Way, for_browser, of_lengths, plan_of, three_ways, weighed
+from treedp_core.studies.ranges import (
+    TREES,
+    Way,
+    for_browser,
+    of_lengths,
+    plan_of,
+    three_ways,
+    variances,
+)
+from treedp_core.studies.ranges import (
+    weights as weights_of,
+)
 from treedp_core.tree.fewest import fewest_counts, fewest_nodes, mean_fewest
-from treedp_core.views import VIEWS, Tables
-from treedp_core.views.ranges import view
+from treedp_core.views import VIEWS, Tables, ranges
 
 FACTORS = st.lists(st.integers(2, 5), min_size=1, max_size=3).map(tuple).filter(lambda one: math.prod(one) <= 60)
 
@@ -65,10 +75,10 @@ def test_every_range_of_every_tree(factors: tuple[int, ...], drawn: st.DataObjec
     signed = fewest_nodes(factors, start, stop)
     np.testing.assert_array_equal(sum(sign * nodes[node] for node, sign in signed), wanted)
     assert fewest_counts(factors, np.array([start]), np.array([stop])).tolist() == [sum(v > 0 for v, _ in signed)]
-    weights = weighed.weights(factors, start, stop)
+    weights = weights_of(factors, start, stop)
     np.testing.assert_allclose(weights @ nodes, wanted, atol=1e-12)
     np.testing.assert_allclose(weights[1:] @ weights[1:], least_squares(factors, wanted), atol=1e-12)
-    got = weighed.variances(factors, np.array([start]), np.array([stop]))
+    got = variances(factors, np.array([start]), np.array([stop]))
     np.testing.assert_allclose(got, least_squares(factors, wanted), atol=1e-12)
     assert got[0] <= sum(v > 0 for v, _ in signed) + 1e-12
 
@@ -129,12 +139,12 @@ def test_the_tree_wins_where_it_is_said_to() -> None:
             histogram, _, tree = found.ways
             wins = tree.typical < histogram.typical
             assert wins == (n_bins >= 256)
-            told = view.answer(found, 1.0)
+            told = ranges.answer(found, 1.0)
             assert ("the tree wins**" in told) is wins and ("take more bins" in told) is not wins
             assert (" after least squares" in told) is weigh
         trees = [one for one in _factorisations(n_bins) if len(one) > 1]
         assert factors == min(trees, key=lambda one: mean_fewest(one) * len(one) ** 2)
-    start = view.RangesInputs()
+    start = ranges.RangesInputs()
     assert int(start.bins) >= 1024 and not start.least_squares, "the first screen shows it, without another idea"
 
 

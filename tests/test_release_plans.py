@@ -22,14 +22,12 @@ from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS, of_levels
 from treedp_core.mechanisms.calibration import LAWS as LAWS_OF_LEVELS
 from treedp_core.plans import LIBRARIES, Bounded, Categories, NoiseLaw, ReleasePlan, Split, open_plan
-from treedp_core.plans.gain import less_noise
 from treedp_core.plans.made import fingerprint
-from treedp_core.plans.together import together
+from treedp_core.plans.together import less_noise, together
 from treedp_core.plans.verify import cost
 from treedp_core.plans.words import summary
 from treedp_core.privacy import Accounting, Currency, NeighbouringRelation, ProtectedUnit, Spread
-from treedp_core.privacy.ledger import Ledger
-from treedp_core.privacy.prior_provenance import Origin, PriorKind
+from treedp_core.privacy.prior_provenance import Ledger, Origin, PriorKind
 from treedp_core.records import Dataset, DomainSource, ReadReport, Recipe, count_hierarchy, domain_of_values
 from treedp_core.records.dataset import labels_of
 from treedp_core.studies.budget.prior import true_counts

@@ -35,9 +35,9 @@ from treedp_core.checks import InputError
 from treedp_core.errors.metrics import METRICS
 from treedp_core.notebook.book import Notebook
 from treedp_core.notebook.code import File, call
+from treedp_core.notebook.data_lineage import tables_of
 from treedp_core.notebook.export.program import is_ours
 from treedp_core.notebook.file.archive import save
-from treedp_core.notebook.rebind_data import tables_of
 from treedp_core.notebook.study import Asked, Study, Table, note_of
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.records import count_hierarchy, domain_of_values

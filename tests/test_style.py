@@ -38,13 +38,12 @@ LEFT = {
     "treedp_core/notebook/comparison/paired.py": 1,
     "treedp_core/plans/programs.py": 1,
     "treedp_core/plans/words.py": 1,
-    "treedp_core/postprocess/__init__.py": 1,
+    "treedp_core/postprocess/__init__.py": 3,
     "treedp_core/postprocess/chains.py": 2,
-    "treedp_core/postprocess/stated.py": 2,
     "treedp_core/studies/cdf/baselines.py": 3,
     "treedp_core/studies/cdf/release.py": 3,
     "treedp_core/studies/cdf/method_cards.py": 2,
-    "treedp_core/studies/lesson/drags.py": 1,
+    "treedp_core/studies/lesson/hands.py": 1,
     "treedp_core/studies/lesson/exercises.py": 3,
     "treedp_core/studies/lesson/reveal.py": 7,
     "treedp_core/studies/lesson/steps.py": 9,
@@ -61,10 +60,10 @@ LEFT = {
 def subject_of(path: PurePosixPath) -> str:
     """What a file's sentences are counted under.
 
-    The page of `pages/NAME.py`, `pages/views/NAME/` and `treedp_core/views/NAME/`; any other file is its own.
+    The page of `pages/NAME.py`, `pages/views/NAME` and `treedp_core/views/NAME`; any other file is its own.
     """
-    parts = path.parts
-    if parts[:2] in (("pages", "views"), ("treedp_core", "views")) and len(parts) > 3:
+    parts = path.with_suffix("").parts
+    if parts[:2] in (("pages", "views"), ("treedp_core", "views")):
         return f"page {parts[2]}"
     return f"page {path.stem}" if parts[0] == "pages" and len(parts) == 2 else path.as_posix()
 

@@ -46,8 +46,8 @@ from treedp_core.studies.topdown import (
     tree_as_it_is,
 )
 from treedp_core.studies.topdown import sparse as sparse_run
-from treedp_core.studies.topdown.bounds import bound, bound_by_exact_tails
-from treedp_core.studies.topdown.compare import compare
+from treedp_core.studies.topdown.accounting import bound, bound_by_exact_tails
+from treedp_core.studies.topdown.draw import compare
 from treedp_core.studies.topdown.orders import compare_orders
 from treedp_core.studies.topdown.plan import known_levels, noise_on_tree
 from treedp_core.studies.topdown.release_spec import Wanted

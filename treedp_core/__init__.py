@@ -20,7 +20,7 @@ from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, SmallestEpsilon, draw_once, grid, prepare, run, smallest_epsilon, sweep
 from treedp_core.postprocess import apply
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.privacy.release import Release
+from treedp_core.privacy.promise import Release
 from treedp_core.records import count_hierarchy, domain_of_paths, domain_of_values, domain_taken_from_the_data
 from treedp_core.studies.sweep.frames import to_frame
 from treedp_core.tree import Tree

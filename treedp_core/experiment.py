@@ -23,7 +23,7 @@ from treedp_core.privacy import Budget, Currency, Guarantee, NeighbouringRelatio
 from treedp_core.privacy.accounting import USUAL, is_numerical, largest_total
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
-from treedp_core.privacy.release import Release
+from treedp_core.privacy.promise import Release
 from treedp_core.privacy.rounding import smallest
 from treedp_core.registry import Choice, Choices, Own, lookup
 from treedp_core.tree import AnyArray, FloatArray, Tree

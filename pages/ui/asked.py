@@ -11,7 +11,7 @@ from pages.ui import book, kept, router
 from pages.ui.text import lit
 from treedp_core.notebook.cell import DataNote
 from treedp_core.notebook.code import Ran, path_read
-from treedp_core.notebook.rebind_data import recounted
+from treedp_core.notebook.data_lineage import recounted
 from treedp_core.notebook.study import WAITING, Asked, Given, given_again, still_asked
 from treedp_core.records import Dataset, HeldColumns
 from treedp_core.words import short

@@ -21,7 +21,7 @@ from pages.ui.settings import CONTRIBUTIONS
 from pages.ui.text import lit, prose, small_print
 from pages.ui.upload import Count
 from treedp_core.checks import InputError
-from treedp_core.figures.columns import number_strip
+from treedp_core.figures.trees.strips import number_strip
 from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records import Dataset, count_bins
 from treedp_core.records.edges import edges_as_text, edges_from_text

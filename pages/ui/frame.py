@@ -18,9 +18,8 @@ from pages.ui.settings import get
 from pages.ui.text import prose, small_print
 from pages.ui.view import Seen
 from treedp_core.figures.base import style
-from treedp_core.figures.base.dark import on_dark, repainted
 from treedp_core.figures.base.draft import Draft
-from treedp_core.figures.base.narrow import stacked
+from treedp_core.figures.base.screen import on_dark, repainted, stacked
 from treedp_core.figures.trees.reliability import watermark
 from treedp_core.notebook.code import Part, Ran
 from treedp_core.notebook.export.program import export_name

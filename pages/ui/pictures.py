@@ -15,7 +15,7 @@ from pages.ui.view import Seen, see
 from treedp_core.studies.ranges import for_browser
 from treedp_core.views import VIEWS
 from treedp_core.views.inputs import ReleaseInputs
-from treedp_core.views.ranges import ExampleInputs, view
+from treedp_core.views.ranges import LABEL, ExampleInputs, how, ways
 
 AnyRanges = TypeVar("AnyRanges", bound=ExampleInputs)
 BADGES: Final = ("formula", "simulation", "NOT PRIVATE")
@@ -30,9 +30,9 @@ HOW: Final = "Drag the ends or the middle, or use the arrow keys; nothing is ask
 
 def show_range(seen: Seen[AnyRanges], *, key: str, shown: tuple[int, int] = (0, 0)) -> None:
     """Show a range that is dragged: on the first screen where the view has an answer, else with its words below."""
-    found = view.ways(seen.inputs, remember)
-    draw = partial(ranges, view.LABEL, for_browser(found, shown), key=key)
-    frame.found_moving(seen, draw, caption=f"{CAPTION}{view.how(found)}", how=HOW)
+    found = ways(seen.inputs, remember)
+    draw = partial(ranges, LABEL, for_browser(found, shown), key=key)
+    frame.found_moving(seen, draw, caption=f"{CAPTION}{how(found)}", how=HOW)
 
 
 def one_range(inputs: ExampleInputs, page: str, *, key: str) -> None:

@@ -14,8 +14,7 @@ from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.notebook.code import Ran, call
 from treedp_core.plans import ReleasePlan, Split
-from treedp_core.privacy.ledger import Ledger
-from treedp_core.privacy.prior_provenance import without_counts
+from treedp_core.privacy.prior_provenance import Ledger, without_counts
 from treedp_core.views.rerun import opened
 
 PAGE: Final = "pages/plan.py"

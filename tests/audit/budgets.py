@@ -17,13 +17,12 @@ from treedp_core.experiment import Experiment, prepare
 from treedp_core.mechanisms import MECHANISMS, LevelNoise
 from treedp_core.plans import ReleasePlan
 from treedp_core.privacy import Currency, budget_from_shares, rho_to_epsilon
-from treedp_core.privacy import ledger as ledgers
+from treedp_core.privacy import prior_provenance as ledgers
 from treedp_core.studies.budget import attribution, strategies
 from treedp_core.studies.budget import prior as priors
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.splits.greedy import greedy
-from treedp_core.studies.budget.splits.per_node import path_charge, topped_up
-from treedp_core.studies.budget.splits.subtrees import split_by_subtree
+from treedp_core.studies.budget.splits.node_budgets import path_charge, split_by_subtree, topped_up
 from treedp_core.studies.budget.targets.inverse import smallest_budget
 from treedp_core.studies.budget.targets.target import Ask, Target
 from treedp_core.studies.cdf import CdfSettings, plan_cdf

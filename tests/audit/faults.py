@@ -36,26 +36,26 @@ from treedp_core.privacy import (
     Provenance,
     Spread,
     accounting,
-    ledger,
     losses,
+    prior_provenance,
     risk,
     rounding,
 )
 from treedp_core.privacy import spread as contributions
 from treedp_core.privacy.losses import Losses
 from treedp_core.privacy.prior_provenance import Origin
-from treedp_core.privacy.release import Release
+from treedp_core.privacy.promise import Release
 from treedp_core.privacy.risk import Risk
 from treedp_core.records.count import elsewhere
 from treedp_core.records.read import units
 from treedp_core.studies.budget import attribution
-from treedp_core.studies.budget.splits import per_node
+from treedp_core.studies.budget.splits import node_budgets
 from treedp_core.studies.budget.targets import finalize_split
-from treedp_core.studies.cdf import ahp
+from treedp_core.studies.cdf import baselines
 from treedp_core.studies.cdf.matrices import plan as matrices
 from treedp_core.studies.cdf.matrices.blocks import BlockMatrix
 from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix
-from treedp_core.studies.topdown import marginals, mwem, sparse
+from treedp_core.studies.topdown import marginals, sparse
 from treedp_core.studies.topdown.plan import known_levels
 from treedp_core.tree import Tree
 
@@ -194,7 +194,7 @@ def _with_records(found: sparse.LevelResult, *_: object) -> sparse.LevelResult:
 def forgotten_prior() -> Iterator[None]:
     """A prior is charged neither where its rest is split nor in the ledger."""
     charged = property(lambda self: self.unit.exact_charge([a if a < math.inf else 0.0 for a in self.amounts]))
-    with everywhere(LEFT, lambda total, *_: total), patch.object(ledger.Ledger, "charged", charged):
+    with everywhere(LEFT, lambda total, *_: total), patch.object(prior_provenance.Ledger, "charged", charged):
         yield
 
 
@@ -326,7 +326,7 @@ SPARSE_RELEASE, GUARANTEE, FROM_SHARES = sparse.release, privacy.guarantee, priv
 ROUND_NOISES = sparse_vector.round_noises
 
 
-LEFT, ONE_RECORD = ledger.left_after, thresholds.budget_for_one_record
+LEFT, ONE_RECORD = prior_provenance.left_after, thresholds.budget_for_one_record
 LEVELS, TOP_DOWN, BUDGETS, THRESHOLDS = "levels", "top-down", "budgets", "thresholds"
 CONVERSIONS, COMPOSED, EVENTS, SAMPLERS, BLACK_BOX = "conversions", "composed", "events", "samplers", "black box"
 NUMERICAL, STABILITY, PARTITION = "numerical", "stability", "partition"
@@ -388,19 +388,21 @@ def calm_partition() -> AbstractContextManager[Any]:
 
 
 def calm_ahp() -> AbstractContextManager[Any]:
-    honest = ahp._law
-    return patch.object(ahp, "_law", lambda epsilon, unit: honest(2 * epsilon, unit))
+    honest = baselines._law
+    return patch.object(baselines, "_law", lambda epsilon, unit: honest(2 * epsilon, unit))
 
 
 def exact_ahp() -> AbstractContextManager[Any]:
-    honest = ahp.ahp
+    honest = baselines.ahp
 
     def planted(counts: Any, *rest: Any) -> Any:
-        groups = ahp.groups
-        with patch.object(ahp, "groups", lambda noisy, variance: groups(np.asarray(counts, dtype=float), variance)):
+        groups = baselines.groups
+        with patch.object(
+            baselines, "groups", lambda noisy, variance: groups(np.asarray(counts, dtype=float), variance)
+        ):
             return honest(counts, *rest)
 
-    return patch.object(ahp, "ahp", planted)
+    return patch.object(baselines, "ahp", planted)
 
 
 def one_change_fewer() -> AbstractContextManager[Any]:
@@ -447,10 +449,10 @@ FAULTS = (
     Fault(
         "tables paid for as one fewer", changed(marginals.table_law, lambda law, *_: narrower(law, 0.8)), (TOP_DOWN,)
     ),
-    Fault("MWEM chooses twice as sharply", changed(mwem.chances, lambda p, *_: p**2 / (p**2).sum()), (TOP_DOWN,)),
+    Fault("MWEM chooses twice as sharply", changed(marginals.chances, lambda p, *_: p**2 / (p**2).sum()), (TOP_DOWN,)),
     Fault(
         "MWEM measures with less noise",
-        lambda: patch.object(mwem, "level_law", lambda *given: narrower(calibration.level_law(*given), 0.8)),
+        lambda: patch.object(marginals, "level_law", lambda *given: narrower(calibration.level_law(*given), 0.8)),
         (TOP_DOWN,),
     ),
     Fault("unspent shares spent", lambda: everywhere(FROM_SHARES, _all_spent), (TOP_DOWN,)),
@@ -481,7 +483,7 @@ FAULTS = (
     ),
     Fault(
         "unknown columns of nodes charged once",
-        changed(per_node._first_levels, lambda found, tree, *_: (found[0], tree.n_levels)),
+        changed(node_budgets._first_levels, lambda found, tree, *_: (found[0], tree.n_levels)),
         (BUDGETS,),
     ),
     Fault("bound 1.02 times too small", changed(bounds.truncated_bound, lambda r, *_: r / 1.02), (THRESHOLDS,)),

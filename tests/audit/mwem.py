@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from treedp_core.studies.topdown import mwem as weights
+from treedp_core.studies.topdown import marginals as weights
 
 from . import losses
 from .neighbours import IntArray

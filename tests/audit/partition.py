@@ -12,7 +12,7 @@ import numpy as np
 from treedp_core.mechanisms.partition import Partition
 from treedp_core.noise import DiscreteLaplace
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.studies.cdf import ahp as baseline
+from treedp_core.studies.cdf import baselines as baseline
 
 from .report import Report
 

@@ -12,7 +12,7 @@ from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, draw_once, prepare
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.mechanisms.thresholds.release import threshold_guarantee
-from treedp_core.privacy import Currency, Guarantee, Provenance, ledger, prior_provenance
+from treedp_core.privacy import Currency, Guarantee, Provenance, prior_provenance
 from treedp_core.studies.budget import prior
 from treedp_core.studies.topdown.plan import plan
 
@@ -113,7 +113,7 @@ def _ledgers(report: Report, rng: np.random.Generator, units: list[Who]) -> None
     what = f"ledger of {mine} in {currency.value} with a prior for {other} in {paid_in.value}"
     total = float(cost + Fraction(tuned.spent)) * float(rng.uniform(0.98, 1.05))
     try:
-        made = ledger.Ledger(mine.unit, currency, total, tuned, tuple(amounts))
+        made = prior_provenance.Ledger(mine.unit, currency, total, tuned, tuple(amounts))
     except InputError:
         report.holds(True, what)
         return

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
-from treedp_core.studies.cdf.ahp import ahp
+from treedp_core.studies.cdf.baselines import ahp
 
 IDS = ("13",)
 K = 1024

@@ -13,9 +13,8 @@ from oracles_pages import RAGGED
 from pages.views.branching.settings import BINS, PRESETS
 from treedp_core.checks import InputError
 from treedp_core.figures.base.draft import Draft
-from treedp_core.studies.branching import RankedShape, equal_budgets, statements
-from treedp_core.studies.branching.curve import curve
-from treedp_core.studies.branching.question import NOISES, POSTS, WORKLOADS, Question, ranked, rmse
+from treedp_core.studies.branching import RankedShape, equal_budgets, tables
+from treedp_core.studies.branching.question import NOISES, POSTS, WORKLOADS, Question, curve, ranked, rmse
 from treedp_core.studies.branching.theorems import Check
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.tree.workloads import Shape
@@ -63,7 +62,7 @@ def test_every_statement_of_the_paper_holds(bins: str) -> None:
 
 
 def test_a_statement_that_fails_is_shown_as_failing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statements, "lemma_v1", lambda factors: Check("wrong", False, {"g": 1}))
+    monkeypatch.setattr(tables, "lemma_v1", lambda factors: Check("wrong", False, {"g": 1}))
     assert checked("64")["checked"][0] == "does NOT hold"
 
 

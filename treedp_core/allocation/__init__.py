@@ -9,12 +9,88 @@ from typing import Final
 
 import numpy as np
 
-from treedp_core.allocation import cube_root, minimax
-from treedp_core.allocation import stated as of
+from treedp_core.allocation import minimax
 from treedp_core.checks import InputError, echo
 from treedp_core.privacy import Budget, Currency, ProtectedUnit, budget_from_shares, exact_shares
 from treedp_core.registry import UNSTATED, Stated, Table, lookup, table
-from treedp_core.tree import FloatArray, Tree
+from treedp_core.tree import FloatArray, IntArray, Tree
+
+# ---- level shares that give cumulative counts the smallest total error before least squares.
+#
+# The first k leaves are counted by the earlier siblings of the nodes on the path to leaf k + 1 (`Tree.prefix_cover`).
+# If all prefixes together use nodes of level l S_l times, their total error is the sum of S_l times the level's noise
+# variance. For Laplace noise that is least for epsilon_l proportional to the cube root of S_l (Rameshwar et al.,
+# Theorem IV.2, where S_l = K (n_l - 1) / 2), for Gaussian noise for rho_l proportional to its square root.
+
+
+def cube_root(tree: Tree, unit: ProtectedUnit, currency: Currency, custom: Sequence[float]) -> FloatArray:
+    """Return the share of each level, (n_levels,), summing to 1; a tree without a branch gives its leaves all."""
+    uses = uses_in_prefixes(tree).astype(float)
+    if unit.total_is_public:
+        uses[0] = 0.0
+    if not uses.any():
+        uses[-1] = 1.0
+    part = uses ** (1.0 / 3.0) if currency is Currency.EPSILON else np.sqrt(uses)
+    return np.asarray(part / part.sum())
+
+
+def uses_in_prefixes(tree: Tree) -> IntArray:
+    """Return how many nodes of each level the covers of all prefixes (1 leaf to all leaves) use, (n_levels,).
+
+    A node counts towards the prefixes that end below a later sibling of its own; the root towards the last alone.
+
+    >>> uses_in_prefixes(Tree.from_branching_factors((2, 8))).tolist()  # 1, 16 * 1 / 2, 16 * 7 / 2
+    [1, 8, 56]
+    """
+    uses = np.ones(tree.n_levels, dtype=np.int64)
+    end = tree.leaf_start + tree.leaf_count
+    for level in range(1, tree.n_levels):
+        later = tree.spread(level - 1, end[tree.level(level - 1)]) - end[tree.level(level)]
+        uses[level] = later.sum()
+    return uses
+
+
+# ---- what is to be known of each allocation
+
+
+UNIFORM: Final = Stated(
+    assumes="Nothing: it looks neither at the tree nor at the data.",
+    formula=r"\varepsilon_\ell=\varepsilon/(h+1)\quad\text{or}\quad\rho_\ell=\rho/(h+1)",
+    source="Ghazi et al., Corollary 2.7; Rameshwar et al., Fig. 1; Boninsegna, Algorithm 1.",
+    best="When every level matters as much, before least squares.",
+    loses="After least squares: the middle levels are then worth less than the ends.",
+)
+LEAVES_ONLY: Final = Stated(
+    assumes="Upper counts are wanted only as sums of leaves.",
+    formula=r"\varepsilon_h=\varepsilon,\qquad\hat x_v=\sum_{\text{leaves below }v}y",
+    source="Dawson et al., Figure 4 (one of its strategies).",
+    best="Single leaves, and errors that are relative to small counts.",
+    loses="Large sums: their variance is that of all leaves below.",
+)
+MINIMAX: Final = Stated(
+    assumes="Gaussian noise, then least squares, on a tree whose nodes of a level have equally many children.",
+    formula=r"\rho_\ell\propto\frac{n_\ell}{n_\ell+1}-\frac1{n_{\ell+1}+1},\qquad"
+    r"\sigma_v^2=\frac{\gamma_2^2}{2\rho},\quad\gamma_2^2=1+\sum_\ell\frac{n_\ell-1}{n_\ell+1}",
+    source="Ghazi et al., Theorems 5.2 and A.3; the exact norm and these shares are our own.",
+    best="The largest error of a node: no unbiased Gaussian mechanism has a smaller one.",
+    loses="Errors that weigh small counts more than large ones.",
+)
+CUBE_ROOT: Final = Stated(
+    assumes="Ranges and cumulative counts are asked for, and no least squares follows.",
+    formula=r"\varepsilon_\ell\propto S_\ell^{1/3}\quad(\rho_\ell\propto S_\ell^{1/2}),\qquad "
+    r"S_\ell=\tfrac K2\,(n_\ell-1)",
+    source="Rameshwar et al., Theorem IV.2 (i), with the exact uses of a padded tree.",
+    best="Cumulative counts on a tree whose levels have different numbers of children.",
+    loses="After least squares, where it gains at most a few per cent over equal shares.",
+)
+CUSTOM: Final = Stated(
+    assumes="You know which levels matter; shares tuned on true counts are themselves private.",
+    formula=r"\rho_\ell=w_\ell\,\rho\quad\text{or}\quad\varepsilon_\ell=w_\ell\,\varepsilon,\qquad\sum_\ell w_\ell\le1",
+    source="Dawson et al., Algorithm 3, finds such shares slice by slice.",
+    best="Shares from the page Budget split, tuned on an earlier year.",
+    loses="When the year they were tuned on was unlike this one.",
+)
+
 
 Shares = Callable[[Tree, ProtectedUnit, Currency, Sequence[float]], FloatArray]
 
@@ -52,13 +128,13 @@ def _custom(tree: Tree, unit: ProtectedUnit, currency: Currency, custom: Sequenc
 
 
 ALLOCATIONS: Final[Table[Allocation]] = table(
-    Allocation("uniform", "Uniform", "Every level gets the same share.", _uniform, needs_tree=False, stated=of.UNIFORM),
+    Allocation("uniform", "Uniform", "Every level gets the same share.", _uniform, needs_tree=False, stated=UNIFORM),
     Allocation(
         "leaves_only",
         "Leaves only",
         "All on the leaves; upper levels are sums of leaf counts.",
         _leaves_only,
-        stated=of.LEAVES_ONLY,
+        stated=LEAVES_ONLY,
     ),
     Allocation(
         "minimax",
@@ -67,15 +143,15 @@ ALLOCATIONS: Final[Table[Allocation]] = table(
         "records added, removed or replaced, no unbiased Gaussian mechanism has a smaller largest error; on other "
         "trees the mean number of children is used, without that claim.",
         minimax.shares,
-        stated=of.MINIMAX,
+        stated=MINIMAX,
     ),
     Allocation(
         "cube_root",
         "Cube root",
         "The best for cumulative counts before least squares: cube roots (Gaussian noise: square roots) of how often "
         "they use each level (Rameshwar et al., Theorem IV.2).",
-        cube_root.shares,
-        stated=of.CUBE_ROOT,
+        cube_root,
+        stated=CUBE_ROOT,
     ),
     Allocation(
         "custom",
@@ -84,7 +160,7 @@ ALLOCATIONS: Final[Table[Allocation]] = table(
         "A public total needs none: its share goes to the other levels.",
         _custom,
         needs_tree=False,
-        stated=of.CUSTOM,
+        stated=CUSTOM,
     ),
 )
 

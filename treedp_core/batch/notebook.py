@@ -14,9 +14,9 @@ from treedp_core.checks import InputError
 from treedp_core.cli import app_path
 from treedp_core.notebook import Cell, Notebook
 from treedp_core.notebook.code import Ran, given
+from treedp_core.notebook.data_lineage import tables_of
 from treedp_core.notebook.export.program import slug
 from treedp_core.notebook.file.archive import open_file
-from treedp_core.notebook.rebind_data import tables_of
 from treedp_core.notebook.study import Study
 from treedp_core.records import Dataset
 from treedp_core.views.rerun import NOT_HERE, Sources, rerun_of

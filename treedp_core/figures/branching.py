@@ -26,8 +26,7 @@ from treedp_core.figures.base.style import (
 from treedp_core.figures.base.text import plot_text
 from treedp_core.records.export.columns import Columns
 from treedp_core.studies.branching import BestBranching
-from treedp_core.studies.branching.curve import BETAS
-from treedp_core.studies.branching.question import HeightBest
+from treedp_core.studies.branching.question import BETAS, HeightBest
 from treedp_core.tree.text import product_text
 from treedp_core.words import above_least, short
 from treedp_core.words import whole as in_full

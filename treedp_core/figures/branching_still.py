@@ -11,8 +11,7 @@ from treedp_core.figures.base.draft import Draft, Trace, bar, scatter
 from treedp_core.figures.base.style import AFTER, BEFORE, GREEN, GREY, PINK, axis, new_figure
 from treedp_core.figures.branching import LEFT_PART, RIGHT_PART, RMSE, TICKS, start_of
 from treedp_core.studies.branching import BestBranching
-from treedp_core.studies.branching.curve import BETAS
-from treedp_core.studies.branching.question import HeightBest
+from treedp_core.studies.branching.question import BETAS, HeightBest
 from treedp_core.tree.text import product_text
 from treedp_core.words import above_least, short
 from treedp_core.words import whole as in_full

@@ -12,7 +12,6 @@ import numpy as np
 from treedp_core.figures.base.colour import LEVEL_ENDS
 from treedp_core.figures.base.curves import legend_name, name_ends, shown
 from treedp_core.figures.base.draft import Draft, Trace, bar, scatter
-from treedp_core.figures.base.labels import apart
 from treedp_core.figures.base.style import (
     BLUE,
     GREEN,
@@ -26,7 +25,7 @@ from treedp_core.figures.base.style import (
     new_figure,
     your_value_marker,
 )
-from treedp_core.figures.base.text import coloured, plot_text
+from treedp_core.figures.base.text import apart, coloured, plot_text
 from treedp_core.studies.budget import STRATEGIES, Answer, Ask, Result, Target
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.words import percent, privacy_text, short, with_noun

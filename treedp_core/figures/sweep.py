@@ -20,7 +20,7 @@ from treedp_core.figures.base.text import plot_text
 from treedp_core.figures.trees.draw import one_draw
 from treedp_core.figures.trees.levels import error_by_level
 from treedp_core.postprocess.chains import CHAINS
-from treedp_core.privacy.release import Release
+from treedp_core.privacy.promise import Release
 from treedp_core.records import Labels
 from treedp_core.studies.sweep.before_after import Expected
 from treedp_core.studies.sweep.frames import names_of_levels

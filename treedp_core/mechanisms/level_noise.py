@@ -12,7 +12,7 @@ from treedp_core.checks import InputError
 from treedp_core.mechanisms.calibration import level_law
 from treedp_core.noise import Law
 from treedp_core.privacy import Budget, Guarantee, Precision, ProtectedUnit, Provenance
-from treedp_core.privacy.release import Release
+from treedp_core.privacy.promise import Release
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
 

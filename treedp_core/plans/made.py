@@ -42,8 +42,7 @@ from treedp_core.privacy import (
     rho_to_epsilon_gaussian,
 )
 from treedp_core.privacy.accounting import USUAL, Accounting, epsilon_of_levels
-from treedp_core.privacy.ledger import Ledger
-from treedp_core.privacy.prior_provenance import Origin, without_counts
+from treedp_core.privacy.prior_provenance import Ledger, Origin, without_counts
 from treedp_core.privacy.rounding import quotient_above
 from treedp_core.privacy.spread import Capacities, capacities_of_tree, level_sensitivities
 from treedp_core.records import Dataset, Recipe

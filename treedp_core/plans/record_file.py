@@ -19,7 +19,6 @@ from typing import Any, Final
 import numpy as np
 
 from treedp_core.checks import InputError
-from treedp_core.plans import typed_json
 from treedp_core.plans.statement import Bins, Stated
 from treedp_core.records import (
     Dataset,
@@ -29,6 +28,7 @@ from treedp_core.records import (
     count_hierarchy,
     domain_of_paths,
     domain_of_values,
+    strict_json,
 )
 from treedp_core.records.domain import Domain as CountedDomain
 from treedp_core.records.edges import interval_labels
@@ -43,7 +43,7 @@ Cells = tuple[str, ...]
 
 def header(plan: Stated) -> list[str]:
     """Return the names of the columns; the last one holds the first 16 digits of the plan's SHA-256."""
-    digest = hashlib.sha256(typed_json.write(plan).encode("utf-8")).hexdigest()
+    digest = hashlib.sha256(strict_json.write(plan).encode("utf-8")).hexdigest()
     return [*columns(plan), f"records of plan {digest[:16]}"]
 
 

@@ -12,7 +12,7 @@ from treedp_core.privacy.conversions import (
     rho_to_epsilon_gaussian,
     rho_to_epsilon_simple,
 )
-from treedp_core.privacy.promise import Guarantee, Precision, Provenance, delta_warning, fitting_delta
+from treedp_core.privacy.promise import Guarantee, Precision, Provenance, Release, delta_warning, fitting_delta
 from treedp_core.privacy.unit import ADDED, NeighbouringRelation, ProtectedUnit, Spread
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Precision",
     "ProtectedUnit",
     "Provenance",
+    "Release",
     "Spread",
     "budget_from_shares",
     "delta_warning",

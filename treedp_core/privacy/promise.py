@@ -8,10 +8,13 @@ from fractions import Fraction
 from typing import Final
 
 from treedp_core import checks
+from treedp_core.checks import InputError
+from treedp_core.noise import Law
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.unit import ProtectedUnit, Spread
 from treedp_core.registry import CLAIM
-from treedp_core.words import budget_text, card, privacy_text, promise_text, setting_text
+from treedp_core.tree import AnyArray, FloatArray
+from treedp_core.words import budget_text, card, privacy_text, promise_text, setting_text, whole
 
 MOST_RECORDS: Final = 10**12
 """A public bound on a number of records that is private."""
@@ -124,3 +127,68 @@ class Guarantee:
         way = f" {self.accounting.told}" if self.accounting is not None else ""
         claim = f" Its noise ({self.claimed_by}) is {CLAIM}." if self.claimed_by else ""
         return f"({pair})-differential privacy{exact}{way}; protects {self.unit.describe(self.spread)}.{claim}"
+
+
+# ---- what leaves the mechanism: estimates, what is known of their variance, and the privacy promise
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Estimates of all node counts; post-processing maps a `Release` to a `Release` and keeps the guarantee.
+
+    Parameters
+    ----------
+    estimate : (..., n_nodes)
+        Released node values in records, trials in front; nan where a level was not measured.
+    variance : (n_nodes,) or None
+        Exact error variance of each node in records squared: 0 known exactly, inf not measured; None when unknown
+        (for example after a biased post-processor).
+    guarantee : Guarantee
+        What was promised to whom; unchanged by post-processing.
+    provenance : Provenance
+        Whether it is a simulation; unchanged by post-processing.
+    laws : tuple of Law or None
+        Of the noise of each level, None without noise; () where errors have no known laws, as after post-processing.
+
+    Raises
+    ------
+    InputError
+        ``RELEASE_PRECISION`` for continuous noise that is not a simulation.
+    """
+
+    estimate: AnyArray
+    variance: FloatArray | None
+    guarantee: Guarantee
+    provenance: Provenance
+    laws: tuple[Law | None, ...] = ()
+
+    def __post_init__(self) -> None:
+        refuse_floats(self.guarantee, self.provenance)
+
+    def sentence(self) -> str:
+        """Return the promise in one sentence; a simulation says so first."""
+        return self.provenance.sentence(self.guarantee)
+
+    def __repr__(self) -> str:
+        return f"<Release {self.estimate.shape}. {self.sentence()}>"
+
+    def _repr_html_(self) -> str:
+        known = "stated for every node" if self.variance is not None else "not known"
+        shape = " × ".join(whole(n) for n in self.estimate.shape)
+        return card(self.sentence(), [("estimates", shape), ("variance", known), ("noise", self.provenance.value)])
+
+
+def refuse_floats(guarantee: Guarantee, provenance: Provenance) -> None:
+    """Refuse to call continuous noise a release: its promise holds for real numbers, and floats are none.
+
+    Raises
+    ------
+    InputError
+        ``RELEASE_PRECISION``.
+    """
+    if provenance is Provenance.RELEASE and guarantee.precision is Precision.IDEAL:
+        raise InputError(
+            "RELEASE_PRECISION",
+            "Continuous noise keeps its promise in exact arithmetic only, so it is for simulations; choose a discrete "
+            "law for a release.",
+        )

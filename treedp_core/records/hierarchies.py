@@ -17,8 +17,7 @@ from treedp_core.records.count.hierarchy import count_hierarchy
 from treedp_core.records.domain import domain_taken_from_the_data
 from treedp_core.records.read.cached_columns import HeldColumns
 from treedp_core.records.read.columns import use_of
-from treedp_core.records.read.text import in_reading_order, normalise
-from treedp_core.records.read.total_words import reads_as_total
+from treedp_core.records.read.text import in_reading_order, normalise, reads_as_total
 from treedp_core.records.totals import MAX_SUSPECTS, Suspect
 
 IntArray = NDArray[np.int64]

@@ -10,7 +10,7 @@ import numpy as np
 from treedp_core.checks import echo
 from treedp_core.records.dataset import Dataset
 from treedp_core.records.read import text
-from treedp_core.records.read.total_words import reads_as_total
+from treedp_core.records.read.text import reads_as_total
 
 Suspect = tuple[str, str]
 """A column, and a label whose rows look like totals."""

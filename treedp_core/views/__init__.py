@@ -8,6 +8,12 @@ r"""Views: pure functions of inputs and tables that return what is found, whole.
 'At ε = 2, with Discrete Laplace, a count is typically off by about 1.18 records (formula).'
 """
 
+from __future__ import annotations
+
+from itertools import chain
+from typing import Final
+
+from treedp_core.registry import Table
 from treedp_core.views import (
     branching,
     budget,
@@ -26,7 +32,41 @@ from treedp_core.views import (
 )
 from treedp_core.views.entries import Entry
 from treedp_core.views.finding import Finding, Provenance, Tables
-from treedp_core.views.table import VIEWS, entry_of, labels_of
+
+# ---- the open table of views: a new one is one function and one line in its page's entries
+
+
+VIEWS: Final = Table[Entry](
+    *chain(
+        lab.ENTRIES,
+        consistency.ENTRIES,
+        multiplicative.ENTRIES,
+        protects.ENTRIES,
+        ranges.ENTRIES,
+        branching.ENTRIES,
+        start.ENTRIES,
+        methods.ENTRIES,
+        cdf.ENTRIES,
+        lesson.ENTRIES,
+        plan.ENTRIES,
+        topdown.ENTRIES,
+        data.ENTRIES,
+        budget.ENTRIES,
+    )
+)
+"""Every view of every page, and the sections under *More*."""
+
+
+def labels_of(page: str) -> dict[str, str]:
+    """Return what the switch of a page calls its views, in their order."""
+    return {one.view: one.label for one in VIEWS.values() if one.page == page and one.view and not one.section}
+
+
+def entry_of(page: str, view: str, part: str) -> Entry | None:
+    """Return the view that a cell was made by; None where there is none of its names."""
+    here = (one for one in VIEWS.values() if (one.page, one.part) == (page, part))
+    return next((one for one in here if one.view in ("", view)), None)
+
 
 __all__ = [
     "VIEWS",

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, prepare, total_of
 from treedp_core.privacy import Accounting, Currency, ProtectedUnit
-from treedp_core.privacy.ledger import Ledger
-from treedp_core.privacy.prior_provenance import Origin, PriorKind, origin_of_text
+from treedp_core.privacy.prior_provenance import Ledger, Origin, PriorKind, origin_of_text
 from treedp_core.tree import Tree
 
 

@@ -27,8 +27,7 @@ from treedp_core.records.export.columns import labelled
 from treedp_core.records.export.tables import csv_bytes
 from treedp_core.studies.budget import NOT_PRIVATE
 from treedp_core.views import VIEWS
-from treedp_core.views.data import DataInputs
-from treedp_core.views.data.view import MAX_BLOCKS
+from treedp_core.views.data import MAX_BLOCKS, DataInputs
 
 
 def show() -> Told:

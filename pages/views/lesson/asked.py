@@ -17,7 +17,7 @@ from pages.ui.text import alert, prose
 from pages.views.lesson import settings as s
 from treedp_core.checks import InputError
 from treedp_core.studies.lesson import Question, Step, answers, drag_for_browser, mark, number_of, with_answer
-from treedp_core.views.lesson.view import PLACES
+from treedp_core.views.lesson import PLACES
 
 HAND_IN: Final = "Hand in my guess"
 """The button of a question whose answer the whole class waits for."""

@@ -32,8 +32,7 @@ from treedp_core.studies.lesson import (
 )
 from treedp_core.views import VIEWS
 from treedp_core.views.inputs import ReleaseInputs
-from treedp_core.views.lesson import LessonInputs
-from treedp_core.views.lesson.view import PLACES
+from treedp_core.views.lesson import PLACES, LessonInputs
 from treedp_core.views.ranges import ExampleInputs
 from treedp_core.words import plural
 

@@ -9,8 +9,7 @@ from pages.ui.setting import Setting, choice, control
 from treedp_core.errors import METRICS
 from treedp_core.views import labels_of
 from treedp_core.views.inputs import parameter
-from treedp_core.views.plan import PlanInputs
-from treedp_core.views.plan.view import NONE
+from treedp_core.views.plan import NONE, PlanInputs
 
 VIEWS: Final = labels_of("plan")
 

@@ -9,7 +9,7 @@ from pages.ui import plans
 from pages.ui.unused import Reasons, unspent
 from pages.views.plan import settings as s
 from treedp_core.errors import METRICS
-from treedp_core.views.plan.view import NONE
+from treedp_core.views.plan import NONE
 
 _ELSEWHERE: Final = "The plan shown was made elsewhere; its own settings are kept in it."
 

@@ -24,11 +24,11 @@ from treedp_core.checks import InputError
 from treedp_core.notebook.code import call
 from treedp_core.notebook.export.program import export_name
 from treedp_core.plans import LIBRARIES, ReleasePlan, not_covered, record_file
-from treedp_core.plans.refusals import Reason
+from treedp_core.plans.handover import Reason
 from treedp_core.plans.words import level_table, summary
 from treedp_core.views import VIEWS, Tables
 from treedp_core.views import plan as views
-from treedp_core.views.plan import PlanInputs, words
+from treedp_core.views.plan import PlanInputs
 
 _OPENED: Final = "_plan_opened"
 MOST_SHOWN: Final = 60_000
@@ -52,8 +52,8 @@ def show() -> Told:
         _files(plan)
     frame.found(seen)
     if plan is not None:
-        holds, said = words.checked(plan)
-        (small_print if holds else st.error)(f"{said} {words.gain(plan)}".rstrip())
+        holds, said = views.checked(plan)
+        (small_print if holds else st.error)(f"{said} {views.gain(plan)}".rstrip())
     return _told(seen, partial(_more, plan))
 
 
@@ -154,7 +154,7 @@ def _more(plan: ReleasePlan | None) -> None:
     if plan is None:
         return
     if is_own:
-        small_print(words.narrower(plan, usable_delta()))
+        small_print(views.narrower(plan, usable_delta()))
     st.header("Accounting statement", anchor=False)
     st.code(plan.sentence(), language=None, wrap_lines=True)
     st.header("Open points", anchor=False)

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 from pages.ui.setting import Setting, choice, control
 from treedp_core.views.inputs import parameter
-from treedp_core.views.protects import ProtectsInputs
-from treedp_core.views.protects.view import VIEWS
+from treedp_core.views.protects import VIEWS, ProtectsInputs
 from treedp_core.words import percent_set, whole
 
 VIEW: Final = choice(

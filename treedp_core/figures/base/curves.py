@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
 from treedp_core.figures.base.draft import Draft, Trace, scatter
-from treedp_core.figures.base.labels import apart
-from treedp_core.figures.base.style import GREY, axis, limits, look, new_figure, your_value_marker
-from treedp_core.figures.base.text import plot_text
+from treedp_core.figures.base.style import AFTER, BEFORE, GREY, PINK, axis, limits, look, new_figure, your_value_marker
+from treedp_core.figures.base.text import apart, plot_text
 from treedp_core.tree import FloatArray
 from treedp_core.words import Z95, privacy_text
 
@@ -295,3 +294,28 @@ def error_bars(values: FloatArray, standard_error: FloatArray | None, colour: st
     up = np.nan_to_num(Z95 * np.asarray(standard_error, dtype=float), nan=0.0, posinf=0.0)
     down = np.minimum(up, 0.999 * np.abs(np.nan_to_num(values, posinf=0.0))) if log else up
     return {"type": "data", "array": up, "arrayminus": down, "symmetric": False, "color": colour, "thickness": 1.5}
+
+
+# ---- the error of ranges over their length, by three ways
+
+
+LOOKS: Final = ((BEFORE, "dash"), (PINK, "dot"), (AFTER, "solid"))
+UNIT: Final = ": st. dev. (records)"
+
+
+def error_by_length(columns: Mapping[str, Sequence[float]]) -> Draft:
+    """Return the standard deviation of ranges over the bins they hold, a line for each way of `of_lengths`."""
+    ways = [name for name in columns if name.endswith(UNIT)]
+    lines = [
+        scatter(
+            x=list(columns["bins"]), y=list(columns[name]), mode="lines", name=plot_text(name.removesuffix(UNIT)),
+            line={"color": colour, "dash": dash, "width": 2.5},
+        )
+        for name, (colour, dash) in zip(ways, LOOKS, strict=True)
+    ]  # fmt: skip
+    heights = [np.array(columns[name]) for name in ways]
+    return new_figure(
+        lines,
+        xaxis=axis("bins in the range", log=False, bounds=(0.0, float(max(columns["bins"])))),
+        yaxis=axis("st. dev. (records)", log=True, bounds=limits(heights, log=True, default=(1.0, 10.0)), grid=True),
+    )

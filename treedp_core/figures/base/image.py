@@ -6,6 +6,7 @@ given no way to.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import importlib.util
 import json
@@ -16,7 +17,10 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Any, Final, Literal
+
+from plotly.offline import get_plotlyjs
 
 from treedp_core.checks import InputError
 
@@ -69,7 +73,7 @@ def images_of(figures: Sequence[dict[str, Any]], kind: Kind, *, scale: float = 1
 
 def _answer(question: bytes, seconds: float) -> list[str]:
     """What the process that draws answers; it ends after some time, with its Chromium."""
-    command = [sys.executable, "-P", "-W", "ignore", "-m", "treedp_core.figures.base.renderer"]
+    command = [sys.executable, "-P", "-W", "ignore", "-m", "treedp_core.figures.base.image"]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     pipe, answer = subprocess.PIPE, list[str]()
     with subprocess.Popen(
@@ -86,3 +90,36 @@ def _answer(question: bytes, seconds: float) -> list[str]:
     if not answer:
         raise InputError("IMAGE_FAILED", "The picture could not be drawn in time; a report has the same figure.")
     return answer
+
+
+# ---- what a browser needs to draw figures by itself, from the installed package: nothing is fetched
+
+
+@cache
+def plotly_js() -> str:
+    """Return the program that draws figures in a browser: plotly.js, about 5 MB."""
+    return str(get_plotlyjs())
+
+
+# ---- the program that draws figures as files: a question in JSON on its input, an answer in JSON on its output
+
+
+NOWHERE: Final = "127.0.0.1:9"
+"""The proxy that Chromium asks instead of the internet: nobody answers there."""
+
+
+async def drawn(asked: dict[str, Any]) -> list[str]:
+    """Return the files that were asked for, in base 64."""
+    from kaleido import Kaleido
+
+    async with Kaleido(path=asked["chromium"], mathjax=False, proxy_server=NOWHERE) as chromium:
+        found = []
+        for figure in asked["figures"]:
+            size = {name: figure["layout"][name] for name in ("width", "height")}
+            options = {"format": asked["format"], "scale": asked["scale"], **size}
+            found.append(base64.b64encode(await chromium.calc_fig(figure, opts=options)).decode())
+        return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(drawn(json.load(sys.stdin)))))

@@ -16,8 +16,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.figures.base.draft import Draft, Trace
-from treedp_core.figures.base.labels import apart
-from treedp_core.figures.base.text import count_text, plot_text
+from treedp_core.figures.base.text import apart, count_text, plot_text
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.tree import AnyArray, FloatArray

@@ -28,7 +28,7 @@ from treedp_core.mechanisms.thresholds.estimation import (
 from treedp_core.mechanisms.thresholds.sparse_vector import NOISES, Noise
 from treedp_core.privacy import Guarantee, Precision, ProtectedUnit, Provenance, Spread
 from treedp_core.privacy.budget import refuse_small_part
-from treedp_core.privacy.release import Release
+from treedp_core.privacy.promise import Release
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
 from treedp_core.tree.path_tree import PathTree
 from treedp_core.watch import Watch

@@ -17,8 +17,7 @@ from treedp_core.studies.multiplicative import run as thresholds
 from treedp_core.studies.multiplicative.simple import SIMPLE
 from treedp_core.studies.multiplicative.trees import Source
 from treedp_core.studies.topdown import Subject, Wanted, draws
-from treedp_core.studies.topdown.compare import compare
-from treedp_core.studies.topdown.draw import tidied
+from treedp_core.studies.topdown.draw import compare, tidied
 from treedp_core.studies.topdown.plan import noise_on_tree
 from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.studies.topdown.sparse import refuse_no_records, release

@@ -9,12 +9,11 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from treedp_core.figures.base.browser import plotly_js
 from treedp_core.figures.base.export_layout import dressed
+from treedp_core.figures.base.image import plotly_js
 from treedp_core.notebook.cell import Cell
-from treedp_core.notebook.export.cell_summary import as_html, facts, plain, warning
+from treedp_core.notebook.export.cell_summary import as_html, drawable, dress_of, facts, plain, warning
 from treedp_core.notebook.export.ipynb import in_html
-from treedp_core.notebook.export.picture import drawable, dress_of
 from treedp_core.notebook.export.program import Section, program_of
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records.export.tables import IN_NAMES

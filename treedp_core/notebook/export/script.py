@@ -8,8 +8,7 @@ from typing import Final
 from treedp_core.notebook.cell import Cell
 from treedp_core.notebook.code import FIGURE
 from treedp_core.notebook.export.cell_summary import facts, is_simulated, plain, warning
-from treedp_core.notebook.export.merge_snippets import TABLE
-from treedp_core.notebook.export.program import Section, program_of
+from treedp_core.notebook.export.program import TABLE, Section, program_of
 
 SHOWN: Final = "from treedp_core.records.export.tables import shown"
 OUT: Final = "a folder, where every table is written as CSV; nothing is written without one"

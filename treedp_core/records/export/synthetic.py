@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from treedp_core.checks import InputError
 from treedp_core.privacy import Provenance
-from treedp_core.records.export.spreadsheet import safe_cell
+from treedp_core.records.export.columns import safe_cell
 from treedp_core.tree.leaf_table import CodeArray, LeafTable
 from treedp_core.words import whole
 

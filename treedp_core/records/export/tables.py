@@ -14,8 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
-from treedp_core.records.export.columns import Columns, labelled
-from treedp_core.records.export.spreadsheet import safe_cell
+from treedp_core.records.export.columns import Columns, labelled, safe_cell
 from treedp_core.records.export.synthetic import SIMULATED, SIMULATION
 
 IN_NAMES: Final = NOT_PRIVATE.replace(" ", "-")

@@ -16,7 +16,7 @@ from treedp_core.records.arrays import indices_of, is_numeric, is_text, text_len
 from treedp_core.records.read import text
 from treedp_core.records.read.numbers.number_cells import as_shown
 from treedp_core.records.read.short_texts import ShortTexts
-from treedp_core.records.read.total_words import reads_as_total
+from treedp_core.records.read.text import reads_as_total
 from treedp_core.words import whole
 
 _FEW: Final = 10

@@ -15,8 +15,7 @@ from treedp_core.allocation import split
 from treedp_core.allocation.shares import handed_over, shares_from_text
 from treedp_core.experiment import total_of
 from treedp_core.privacy import Accounting
-from treedp_core.privacy.ledger import Ledger
-from treedp_core.privacy.prior_provenance import Origin
+from treedp_core.privacy.prior_provenance import Ledger, Origin
 from treedp_core.records import Dataset
 from treedp_core.studies.budget.comparison import problems_of
 from treedp_core.studies.budget.problem import Problem

@@ -17,8 +17,7 @@ from treedp_core.studies.budget.prior import noisy
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.question import NONE, Question, prior_for, problem_on
 from treedp_core.studies.budget.splits.greedy import PHASES
-from treedp_core.studies.budget.splits.per_node import node_error
-from treedp_core.studies.budget.splits.subtrees import split_by_subtree
+from treedp_core.studies.budget.splits.node_budgets import node_error, split_by_subtree
 from treedp_core.studies.budget.strategies import STRATEGIES, compare
 from treedp_core.studies.budget.tables import ERRORS_LABEL
 from treedp_core.tree import AnyArray, FloatArray, Tree

@@ -13,13 +13,12 @@ from treedp_core.allocation import ALLOCATIONS, split
 from treedp_core.allocation.published import published_for
 from treedp_core.allocation.shares import handed_over
 from treedp_core.errors import ErrorSummary
-from treedp_core.privacy.ledger import Ledger, left_after
-from treedp_core.privacy.prior_provenance import Origin
+from treedp_core.privacy.prior_provenance import Ledger, Origin, left_after
 from treedp_core.registry import UNSTATED, Stated, Table, lookup
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.splits.greedy import PHASES, GreedySplit, greedy
+from treedp_core.studies.budget.splits.node_budgets import node_error, topped_up
 from treedp_core.studies.budget.splits.optimum import Optimum, optimum
-from treedp_core.studies.budget.splits.per_node import node_error, topped_up
 from treedp_core.tree import FloatArray
 from treedp_core.watch import Watch
 

@@ -15,12 +15,11 @@ from treedp_core.privacy import Currency
 from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.studies.cdf.bands import Band, affordable_trials, simultaneous_band
 from treedp_core.studies.cdf.bins import Bins
-from treedp_core.studies.cdf.margins import CONFIDENCE, reach
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan
 from treedp_core.studies.cdf.matrices.workload import Ranges, Terms, terms_of, text_of
 from treedp_core.studies.cdf.partition import PartitionPlan
 from treedp_core.studies.cdf.plan import AnyPlan
-from treedp_core.studies.cdf.quantile import Quantile, exact_quantiles, interval, quantiles, told
+from treedp_core.studies.cdf.quantile import CONFIDENCE, Quantile, exact_quantiles, interval, quantiles, reach, told
 from treedp_core.studies.cdf.release import TREE, CdfRelease, CdfSettings, plan_tree
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.tree.workloads import equal_tree, range_count

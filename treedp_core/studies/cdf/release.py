@@ -27,7 +27,7 @@ from treedp_core.privacy import (
 )
 from treedp_core.privacy.accounting import USUAL, largest_total
 from treedp_core.privacy.conversions import epsilon_to_rho
-from treedp_core.privacy.release import Release
+from treedp_core.privacy.promise import Release
 from treedp_core.registry import UNSTATED, Stated, Table, lookup, table
 from treedp_core.studies.cdf import method_cards as of
 from treedp_core.studies.cdf.error.budgets import optimal_shares

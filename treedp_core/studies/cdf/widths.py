@@ -11,9 +11,9 @@ import numpy as np
 from treedp_core.studies.cdf.bands import Reach, affordable_trials, band_multiple, ranges_reach
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import BAND_SEED, Draw, query_table, release_table
-from treedp_core.studies.cdf.margins import CONFIDENCE
 from treedp_core.studies.cdf.partition import DividedPlan
 from treedp_core.studies.cdf.plan import AnyPlan
+from treedp_core.studies.cdf.quantile import CONFIDENCE
 from treedp_core.studies.cdf.release import TREE, plan_tree
 from treedp_core.tree import FloatArray
 from treedp_core.tree.workloads import equal_tree

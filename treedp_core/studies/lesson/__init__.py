@@ -1,8 +1,7 @@
 """A lesson of eight steps: predict, see it run, and exercises that are checked by formula."""
 
-from treedp_core.studies.lesson.drags import DRAGS, drag_for_browser
 from treedp_core.studies.lesson.exercises import EXERCISES, exercises
-from treedp_core.studies.lesson.hands import bars, hands, most_frequent, said_of_hands
+from treedp_core.studies.lesson.hands import DRAGS, bars, drag_for_browser, hands, most_frequent, said_of_hands
 from treedp_core.studies.lesson.progress import (
     answers,
     entry_checked,

@@ -25,9 +25,7 @@ from treedp_core.postprocess import POSTPROCESSORS, least_squares
 from treedp_core.privacy import ADDED, NeighbouringRelation
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.splits.greedy import PHASES, greedy
-from treedp_core.studies.budget.splits.node_budgets import FINER
-from treedp_core.studies.budget.splits.per_node import node_error, topped_up
-from treedp_core.studies.budget.splits.subtrees import split_by_subtree
+from treedp_core.studies.budget.splits.node_budgets import FINER, node_error, split_by_subtree, topped_up
 from treedp_core.studies.cdf.baselines import BASELINES, hb_children
 from treedp_core.studies.cdf.error import Criterion, optimal_shares, total_squared_error
 from treedp_core.studies.cdf.release import CdfSettings, plan_tree

@@ -11,7 +11,7 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.errors import METRICS, ErrorSummary
 from treedp_core.experiment import Experiment, Outcome, run
-from treedp_core.privacy.release import Release
+from treedp_core.privacy.promise import Release
 from treedp_core.studies.sweep.series import EPSILON, LEVEL, N_LEVELS, Cell, Series, admit, cells, settings_apart
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.watch import Watch

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from treedp_core.privacy.prior_provenance import of_truth
-from treedp_core.privacy.release import Release
+from treedp_core.privacy.promise import Release
 from treedp_core.records import Labels
 from treedp_core.studies.sweep.lines import Line
 from treedp_core.studies.sweep.series import EPSILON, LEVEL, N_LEVELS

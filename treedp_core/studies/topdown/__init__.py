@@ -1,7 +1,6 @@
 """InfTDA for categorical columns: plan, sparse run, bounds, accounting and comparison with the truth (Boninsegna)."""
 
-from treedp_core.studies.topdown.accounting import Accounting, accounting, epsilons, extra_noise
-from treedp_core.studies.topdown.bounds import needs_factor_two
+from treedp_core.studies.topdown.accounting import Accounting, accounting, epsilons, extra_noise, needs_factor_two
 from treedp_core.studies.topdown.contingency_table import (
     Subject,
     is_product,
@@ -9,8 +8,7 @@ from treedp_core.studies.topdown.contingency_table import (
     product_of_columns,
     tree_as_it_is,
 )
-from treedp_core.studies.topdown.draw import Drawn, draw, draws, is_light
-from treedp_core.studies.topdown.leaves import OnLeaves, on_leaves
+from treedp_core.studies.topdown.draw import Drawn, OnLeaves, draw, draws, is_light, on_leaves
 from treedp_core.studies.topdown.orders import OrderResult, orders_of_subject, some_orders, ways_of_orders
 from treedp_core.studies.topdown.plan import Plan, plan
 from treedp_core.studies.topdown.projections import RuleResult, compare_rules, ways_of_rules

@@ -12,16 +12,46 @@ import numpy as np
 
 from treedp_core.checks import MAX_CELL_DRAWS, InputError
 from treedp_core.errors.compare import BiasBySize, Compared, bias_by_size, compare_leaves, compare_on_tree
+from treedp_core.mechanisms.stability import LAWS, Stability, stability
 from treedp_core.records import Labels
-from treedp_core.studies.topdown.compare import compare
 from treedp_core.studies.topdown.contingency_table import Subject, is_laid_out, n_nodes, union_tree
 from treedp_core.studies.topdown.plan import Plan, noise_on_tree
 from treedp_core.studies.topdown.release_spec import RULES, Wanted
-from treedp_core.studies.topdown.sparse import most_cells, refuse_no_records, release
+from treedp_core.studies.topdown.sparse import SparseRun, most_cells, refuse_no_records, release
 from treedp_core.tree import AnyArray, Tree
 from treedp_core.tree.leaf_table import LeafTable, table_of_tree
 from treedp_core.watch import Watch, generator
 from treedp_core.words import whole
+
+# ---- a sparse release beside the truth, level by level
+
+
+def compare(run: SparseRun) -> tuple[Compared, ...]:
+    """Return every level of a sparse release beside the truth.
+
+    >>> from treedp_core.tree.leaf_table import count_leaves
+    >>> from treedp_core.studies.topdown.plan import plan
+    >>> from treedp_core.studies.topdown.sparse import release
+    >>> table = count_leaves([np.array([0, 0, 1])], (1000,))
+    >>> leaves = compare(release(table, plan((1000,), 1000.0), np.random.default_rng(1)))[1]
+    >>> leaves.n_true, leaves.spurious, leaves.lost, leaves.max_error
+    (2, 0, 0, 0.0)
+    """
+    levels = []
+    for n_cells, level, truth in zip(run.plan.cells, run.levels, run.truth, strict=True):
+        real = level.origin >= 0
+        released = np.zeros(truth.count.size, dtype=level.count.dtype)
+        released[level.origin[real]] = level.count[real]
+        spurious = level.count[~real]
+        levels.append(
+            Compared(
+                n_cells,
+                np.concatenate([truth.count, np.zeros(spurious.size, dtype=np.int64)]),
+                np.concatenate([released, spurious]),
+            )
+        )
+    return tuple(levels)
+
 
 LIGHT_CELLS: Final = 10_000_000
 """Noise draws up to which a release takes a moment."""
@@ -149,3 +179,53 @@ def _sparse(subject: Subject, ready: Plan, wanted: Wanted, seed: int, rng: np.ra
 def tidied(released: AnyArray) -> AnyArray:
     """Return real counts (n_nodes,) whose rounding dust is exactly 0, so that it is no spurious node."""
     return released if released.dtype.kind in "iu" else np.where(np.abs(released) < 1e-6, 0.0, released)
+
+
+# ---- a stability histogram of the leaves, beside top-down releases at the same promise: exact, for these records
+
+
+@dataclass(frozen=True)
+class OnLeaves:
+    """What a stability histogram of the leaves would do (private: of true counts).
+
+    Parameters
+    ----------
+    made : Stability
+    rmse : float
+        Root of the mean squared error over all possible leaves, in records.
+    told, filled : float, int
+        Leaves that are told, in the mean, and leaves with records.
+    kept : float
+        Share of the records that lie on leaves that are told, in the mean.
+    """
+
+    made: Stability
+    rmse: float
+    told: float
+    filled: int
+    kept: float
+
+
+def on_leaves(subject: Subject, wanted: Wanted) -> OnLeaves:
+    """Return the better law's histogram of a subject's leaves at the (epsilon, delta) of the wanted release.
+
+    Raises
+    ------
+    InputError
+        As `Wanted.plan` and `treedp_core.mechanisms.stability.stability`.
+
+    >>> from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
+    >>> from treedp_core.studies.topdown.contingency_table import made_up
+    >>> who = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
+    >>> found = on_leaves(made_up((4, 4), 500, 1), Wanted(0.0244, 1e-6, who, None, Spread.STACKED, "intopt"))
+    >>> found.made.threshold, found.filled, round(found.told, 1), round(100 * found.kept)
+    (15, 15, 9.0, 92)
+    """
+    unit, promise, counts = wanted.unit, wanted.plan(subject).guarantee, subject.table.counts
+    last = len(subject.order)
+    every = [stability(unit, range(last, last + 1), promise.epsilon, wanted.delta, law) for law in LAWS]
+    squares = [float(np.square(one.error(counts)).sum()) for one in every]
+    best = int(np.argmin(squares))
+    told = every[best].told(counts)
+    return OnLeaves(every[best], float(np.sqrt(squares[best] / subject.n_leaves)), float(told.sum()),
+                    int(counts.size), float((told * counts).sum() / max(1, subject.total)))  # fmt: skip

@@ -17,8 +17,8 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.errors.ways import Ways, mean_and_error
-from treedp_core.studies.topdown.compare import compare
 from treedp_core.studies.topdown.contingency_table import Subject
+from treedp_core.studies.topdown.draw import compare
 from treedp_core.studies.topdown.plan import Plan, known_levels, plan
 from treedp_core.studies.topdown.release_spec import RULES, Wanted, largest_rho
 from treedp_core.studies.topdown.sparse import release

@@ -11,9 +11,8 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.errors.compare import BiasBySize, Compared, bias_by_size, compare_leaves
 from treedp_core.errors.ways import Ways, mean_and_error
-from treedp_core.studies.topdown.compare import compare
 from treedp_core.studies.topdown.contingency_table import Subject
-from treedp_core.studies.topdown.draw import tidied
+from treedp_core.studies.topdown.draw import compare, tidied
 from treedp_core.studies.topdown.plan import noise_on_tree
 from treedp_core.studies.topdown.release_spec import RULES, Wanted, rules_for
 from treedp_core.studies.topdown.sparse import refuse_no_records, release

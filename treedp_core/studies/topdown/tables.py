@@ -13,7 +13,7 @@ from treedp_core.privacy.inspector import Inspection
 from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records.dataset import family
 from treedp_core.records.export.synthetic import Columns
-from treedp_core.studies.topdown.bounds import bound, bound_by_exact_tails, needs_factor_two
+from treedp_core.studies.topdown.accounting import bound, bound_by_exact_tails, needs_factor_two
 from treedp_core.studies.topdown.contingency_table import Subject
 from treedp_core.studies.topdown.draw import Drawn
 from treedp_core.studies.topdown.orders import OrderResult, ways_of_orders

@@ -13,20 +13,74 @@ from treedp_core.figures.cdf import ratio_bars
 from treedp_core.studies.branching import BestBranching, advice, best_branching
 from treedp_core.studies.branching import question as study
 from treedp_core.studies.branching.beside import is_bounded, search_of, trees_and_matrices, wanted
-from treedp_core.studies.branching.curve import beside_curve, curve, whole_curve
-from treedp_core.studies.branching.question import Question
+from treedp_core.studies.branching.question import NOISES, Question, beside_curve, curve, whole_curve
 from treedp_core.studies.branching.tables import height_table, ranking_table, statement_table
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
 from treedp_core.studies.cdf.matrices.plan import Sought
 from treedp_core.studies.cdf.release import STRATEGIES
 from treedp_core.tree.text import product_text
-from treedp_core.tree.workloads import Workload
-from treedp_core.views.branching import words
+from treedp_core.tree.workloads import Shape, Workload
 from treedp_core.views.branching.inputs import BranchingInputs, Shapes, finding, trees
 from treedp_core.views.entries import Entry, Work, search_of_matrix
 from treedp_core.views.finding import Finding, Memo, Provenance, Tables, forgetful
-from treedp_core.words import percent, plural, short, whole
+from treedp_core.words import percent, plural, privacy_text, setting_text, short, whole
+
+# ---- what the page Branching factor says of its numbers
+
+
+def answer(best: BestBranching, n_bins: int, tree: Shape, least: float, binary: float) -> str:
+    """Return how many children a node should have, and how far the best tree for K bins is off beside a binary one.
+
+    >>> answer(BestBranching(16.8, 17, 9.9, 30.4), 1024, Shape((10, 11, 10), 1024), 31.21, 63.25)
+    '16 or 17 children; for 1\u202f024 bins 10 · 11 · 10 errs by 31.2 records, a binary tree by 63.2.'
+    """
+    children = "As many children as possible, in few levels"
+    if math.isfinite(best.beta):
+        low, high = max(2, math.floor(best.beta)), max(2, math.ceil(best.beta))
+        children = f"{low} children" if low == high else f"{low} or {high} children"
+    factors = tree.branching_factors
+    name = "the histogram" if len(factors) == 1 else product_text(factors)
+    beside = "" if set(factors) == {2} else f", a binary tree by {short(binary)}"
+    return f"{children}; for {whole(n_bins)} bins {name} errs by {short(least)} records{beside}."
+
+
+def how_to_read(inputs: BranchingInputs, asked: Question) -> str:
+    """Return what both halves of the chart show."""
+    return (
+        f"Left: typical error (RMSE) of a query over K = {whole(asked.n_bins)} bins at {budget(inputs)}, if every node "
+        "has β children: the limit of very many bins. Squares: exact error of the best whole tree of each height. "
+        f"Shaded: within 5 % of the least variance. {released(asked)}.\n\n"
+        "Right: the tree of that β, level by level. For the first two thirds of the bins the pink nodes are added up, "
+        "and the orange one is opened on the next level. The more levels, the less budget for each.\n\n"
+        "Formula; Lemma IV.3 of Rameshwar et al. for Laplace noise and CDFs without least squares; the rest by our own "
+        "derivation."
+    )
+
+
+def released(asked: Question) -> str:
+    """Return what is released and asked for."""
+    criterion = asked.criterion
+    post = "after least squares" if criterion.least_squares else "no post-processing"
+    return f"{NOISES[criterion.law]} noise, {criterion.workload.label}, {post}"
+
+
+def budget(inputs: BranchingInputs) -> str:
+    """Return what is spent."""
+    epsilon = f"ε = {setting_text(inputs.epsilon)}"
+    in_rho = f", δ = {setting_text(inputs.delta)}, hence ρ = {privacy_text(inputs.total)}"
+    return epsilon + in_rho * (inputs.noise == "gaussian")
+
+
+def of_opendp(theirs: Shape) -> str:
+    """Return whence OpenDP's recommendation is, and by what it is judged."""
+    return (
+        "OpenDP: what `choose_branching_factor` recommends, from its published formula (3) in Qardaji, Yang and Li, "
+        "“Understanding Hierarchical Methods for Differentially Private Histograms” (2013), computed by our own code: "
+        f"the tree {product_text(theirs.branching_factors)} with equal budgets, judged "
+        "by the measure chosen above. Its rule minimises the average error of ranges before least squares. Formula."
+    )
+
 
 AT_ONCE: Final = 64
 """Bins up to which a matrix is sought while one waits."""
@@ -50,10 +104,10 @@ def best_tree(inputs: BranchingInputs, tables: Tables, *, slow: Shapes = None, m
     asked, best, total = found.asked, best_branching(found.asked.criterion), found.inputs.total
     columns, beside = curve(asked, total), beside_curve(asked, found.heights, total)
     least, binary = study.rmse(asked.criterion, found.shapes[0], total), study.binary_rmse(asked, total)
-    said = words.answer(best, asked.n_bins, found.shapes[0].shape, least, binary)
+    said = answer(best, asked.n_bins, found.shapes[0].shape, least, binary)
     return found.finding(
         figure=still_chart(columns, best, beside, n_bins=asked.n_bins), columns=lambda: columns, answer=said, alt=said,
-        caption=words.how_to_read(found.inputs, asked), how="Drag the slider below the figure.",
+        caption=how_to_read(found.inputs, asked), how="Drag the slider below the figure.",
         learnt="" if asked.padded else "Without padding a prime K leaves nothing but the histogram.",
     )  # fmt: skip
 
@@ -91,7 +145,7 @@ def optimum(inputs: BranchingInputs, tables: Tables, *, slow: Shapes = None, mem
          "The branching factor that OpenDP recommends for this many bins."),
     )  # fmt: skip
     columns = dict(zip(("number", "value", "beside", "about"), zip(*rows, strict=True), strict=True))
-    return found.finding(columns=lambda: columns, caption=words.of_opendp(opendp.shape))
+    return found.finding(columns=lambda: columns, caption=of_opendp(opendp.shape))
 
 
 def optima() -> Finding:
@@ -116,7 +170,7 @@ def ranking(inputs: BranchingInputs, tables: Tables, *, slow: Shapes = None, mem
     return found.finding(
         columns=partial(ranking_table, asked, found.shapes, found.inputs.total),
         answer=advice(asked.n_bins).replace("*", "\\*"), alt="The best trees with their padding and error",
-        caption=f"RMSE of a query at {words.budget(found.inputs)}, {budgets}. {words.released(asked)}. Padding: leaves "
+        caption=f"RMSE of a query at {budget(found.inputs)}, {budgets}. {released(asked)}. Padding: leaves "
         "beyond K, which hold no records and cost little. Exact formulas "
         "(Theorem IV.1 of Rameshwar et al. with digit sums for padded trees; least squares in O(height)); the list is "
         "the best that a search found, beside well-known trees with equal budgets.",
@@ -133,7 +187,7 @@ def heights(inputs: BranchingInputs, tables: Tables, *, slow: Shapes = None, mem
         alt=f"The best tree has {plural(best.height, 'level')} below the root: "
         f"{product_text(best.shape.branching_factors)}; the histogram (height 1) has "
         f"{short(list(columns.values())[2][0])} times its error.",
-        caption=f"K = {whole(found.asked.n_bins)}, {words.released(found.asked)}. Each mark is the best tree found "
+        caption=f"K = {whole(found.asked.n_bins)}, {released(found.asked)}. Each mark is the best tree found "
         f"with that many levels. Height 1 is the histogram.{note} Formula.",
     )  # fmt: skip
 
@@ -160,7 +214,7 @@ def beside_matrices(
     return finding(
         alone, asked, figure=ratio_bars(labels, ratios, x_title=f"mean variance ÷ {what}"), columns=lambda: columns,
         alt=f"{labels[-1]} errs least; {labels[0]} has {short(ratios[0] / ratios[-1])} times its mean variance.",
-        caption=f"K = {whole(asked.n_bins)}, {words.released(asked)}; matrices after least squares, at the same "
+        caption=f"K = {whole(asked.n_bins)}, {released(asked)}; matrices after least squares, at the same "
         "budget. “CDF and ranges” releases with them. Formula and numerical search.",
     )  # fmt: skip
 

@@ -16,7 +16,7 @@ from treedp_core.studies.cdf import pipelines as study
 from treedp_core.studies.cdf.baselines import baseline_table
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS, ROUNDS
-from treedp_core.studies.cdf.gains import experiment_table, gain_rows, gain_table, label_of, mean_text
+from treedp_core.studies.cdf.experiment import experiment_table, gain_rows, gain_table, label_of, mean_text
 from treedp_core.studies.cdf.pipelines import BOUND_BINS, OPTIMAL_MATRIX, ROOT_MATRIX, distance_table
 from treedp_core.tree.workloads import Shape
 from treedp_core.views.cdf import words

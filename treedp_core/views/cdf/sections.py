@@ -14,11 +14,11 @@ from treedp_core.studies.cdf.compare import (
     range_table,
     release_table,
 )
-from treedp_core.studies.cdf.exhibit import dawa_table
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan, Sought, matrix_ledger
 from treedp_core.studies.cdf.partition import (
     MOST_SIMULATED,
     DividedPlan,
+    dawa_table,
     partition_ledger,
     when_it_pays,
 )

@@ -11,7 +11,7 @@ from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.cdf import CdfSettings
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import Draw
-from treedp_core.studies.cdf.gains import Gain
+from treedp_core.studies.cdf.experiment import Gain
 from treedp_core.studies.cdf.partition import DividedPlan, even_below
 from treedp_core.studies.cdf.plan import AnyPlan
 from treedp_core.studies.cdf.quantile import interval, told

@@ -11,7 +11,7 @@ from treedp_core.checks import MAX_NODES
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess.chains import CHAINS
-from treedp_core.privacy.ledger import Ledger
+from treedp_core.privacy.prior_provenance import Ledger
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.series import Series
 from treedp_core.views import tuning

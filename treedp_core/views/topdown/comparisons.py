@@ -8,13 +8,12 @@ from typing import Final
 
 from treedp_core.checks import InputError
 from treedp_core.figures.topdown import bias_by_count, dots
-from treedp_core.figures.topdown_release import marginals_of
+from treedp_core.figures.topdown_scatter import marginals_of
 from treedp_core.privacy.prior_provenance import CHOOSE
 from treedp_core.studies.topdown import OrderResult, RuleResult, on_leaves, projections, ways_of_orders, ways_of_rules
 from treedp_core.studies.topdown import orders as study
 from treedp_core.studies.topdown import tables as numbers
-from treedp_core.studies.topdown.marginals import Marginals, marginal_table, marginal_words
-from treedp_core.studies.topdown.mwem import ROUNDS
+from treedp_core.studies.topdown.marginals import ROUNDS, Marginals, marginal_table, marginal_words
 from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.views.finding import Finding
 from treedp_core.views.topdown import words

@@ -8,8 +8,7 @@ from typing import Final
 import numpy as np
 
 from treedp_core.figures.topdown import bias_by_count, error_under_bound, spurious_and_lost
-from treedp_core.figures.topdown_release import level_of_release, tree_of_release
-from treedp_core.figures.topdown_scatter import rows_beside, true_against_released
+from treedp_core.figures.topdown_scatter import level_of_release, rows_beside, tree_of_release, true_against_released
 from treedp_core.figures.trees.icicle import HOW
 from treedp_core.privacy import Provenance
 from treedp_core.records.export import synthetic

@@ -19,10 +19,9 @@ import numpy as np
 from treedp_core.checks import InputError
 from treedp_core.mechanisms.calibration import level_law
 from treedp_core.privacy.rounding import smallest
-from treedp_core.studies.budget.class_variance import gradient, sweeps
 from treedp_core.studies.budget.problem import Problem
-from treedp_core.studies.budget.splits.descent import SMALLEST, corners
-from treedp_core.studies.budget.splits.optimum import simple_splits
+from treedp_core.studies.budget.quotient import gradient, sweeps
+from treedp_core.studies.budget.splits.optimum import SMALLEST, corners, simple_splits
 from treedp_core.studies.budget.targets.finalize_split import MOST, Truth, admitted
 from treedp_core.studies.budget.targets.target import Bound, Target
 from treedp_core.tree import FloatArray

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from scipy import fft
 
-from treedp_core.studies.cdf.matrices.series import exact_product, product
+from treedp_core.studies.cdf.matrices.square_root import exact_product, product
 from treedp_core.tree import AnyArray, FloatArray, IntArray
 
 BITS: Final = 20

@@ -38,10 +38,9 @@ from treedp_core.studies.multiplicative.accuracy import (
     clamped_alpha_rmse,
     noise_accurate_threshold,
 )
-from treedp_core.studies.multiplicative.curves import Setting
+from treedp_core.studies.multiplicative.curves import Setting, theorem_error
 from treedp_core.studies.multiplicative.growth import break_even, growth
 from treedp_core.studies.multiplicative.lower_bounds import packing_bound
-from treedp_core.studies.multiplicative.theorem import theorem_error
 from treedp_core.studies.multiplicative.tree_bounds import additive_bound, embedded_levels, tree_packing_bound
 from treedp_core.tree import FloatArray, Tree
 from treedp_core.watch import generator

@@ -14,10 +14,10 @@ from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records.count.bins import count_bins
 from treedp_core.studies.branching.limits import best_branching, loss_factor
 from treedp_core.studies.cdf.error import Criterion, optimal_shares, total_squared_error
+from treedp_core.studies.cdf.error.prefixes import counts_behind, two_view_variances
 from treedp_core.studies.cdf.error.simple import histogram_error, range_queries_error
 from treedp_core.studies.cdf.experiment import PUBLISHED, SECTION_VI, consistency_gains
 from treedp_core.studies.cdf.release import CdfSettings, plan_tree
-from treedp_core.studies.cdf.two_views import counts_behind, two_view_variances
 from treedp_core.studies.methods.papers.claim import Claim, Number, Verdict
 from treedp_core.studies.methods.papers.factors import (
     best_height_between,

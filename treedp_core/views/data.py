@@ -1,4 +1,4 @@
-"""The views of the page Data and tree: the tree as blocks, and all of its levels as strips."""
+"""Data and tree: the tree that exact counts stand on, and how the noise of a leaf compares with them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from treedp_core.views.finding import Finding, Memo, Provenance, Tables, about_d
 from treedp_core.views.inputs import ReleaseInputs, of
 from treedp_core.views.parameters import whole
 from treedp_core.words import margin, percent, plural, setting_text, with_noun
+
+# ---- the views of the page Data and tree: the tree as blocks, and all of its levels as strips
+
 
 MAX_BLOCKS: Final = 400
 

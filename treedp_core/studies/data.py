@@ -1,4 +1,4 @@
-"""What the levels of a data set look like: exact numbers, so none of them is private."""
+"""The tree of a data set in numbers: what its levels look like."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import numpy as np
 
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.records.dataset import Dataset
+
+# ---- what the levels of a data set look like: exact numbers, so none of them is private
+
 
 Cell = int | float | str
 CONFIDENCE: Final = 0.95

@@ -1,4 +1,4 @@
-"""Seven made-up counts with noise, what a release of them tells about you, and the error of the noise laws."""
+"""Where to begin: seven made-up counts with noise, what a release tells about you, and the error of the noise laws."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ from treedp_core.views.finding import Finding, Memo, Provenance, Tables, about_d
 from treedp_core.views.inputs import ReleaseInputs, of
 from treedp_core.views.parameters import choice
 from treedp_core.words import halves, margin, plural, privacy_text, setting_text, with_noun
+
+# ---- seven made-up counts with noise, what a release of them tells about you, and the error of the noise laws
+
 
 SHOWN: Final = {"noisy": "With noise", "consistent": "Made consistent"}
 EVEN: Final = 0.5

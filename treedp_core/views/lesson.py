@@ -1,4 +1,4 @@
-"""One step of the lesson, before its guess and after it, and the final card."""
+"""The lesson: what a guess leads to, step by step, and how many exercises are right."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ from treedp_core.views.finding import Finding, Memo, Tables, forgetful
 from treedp_core.views.inputs import Inputs, of
 from treedp_core.views.parameters import choice, many, whole
 from treedp_core.words import whole as in_full
+
+# ---- one step of the lesson, before its guess and after it, and the final card
+
 
 MOST: Final = 60
 """Answers that are kept."""

@@ -1,11 +1,11 @@
-"""Why a tree: the error of ranges by their length, by three ways to count them, and an example of it."""
+"""Why a tree: one range, counted in three ways; of no table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
-from treedp_core.figures.ranges import error_by_length as drawn
+from treedp_core.figures.base.curves import error_by_length as drawn
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.ranges import RECORDS, TREES, Ranges, Way, of_lengths, three_ways
 from treedp_core.tree.text import product_text
@@ -14,6 +14,9 @@ from treedp_core.views.finding import Finding, Memo, Provenance, Tables, forgetf
 from treedp_core.views.inputs import Inputs, ReleaseInputs, of, parameter
 from treedp_core.views.parameters import choice, flag
 from treedp_core.words import plural, setting_text, short, whole
+
+# ---- why a tree: the error of ranges by their length, by three ways to count them, and an example of it
+
 
 EXAMPLE: Final = 256
 """Bins of the example."""

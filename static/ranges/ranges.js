@@ -131,7 +131,7 @@ export default function ({ data, parentElement }) {
     choose(0, 0, 0, 0);
   }
 
-  // What least squares multiplies each count by (see treedp_core.studies.ranges.weighed).
+  // What least squares multiplies each count by (see treedp_core.studies.ranges).
   function weighed(levels, weights) {
     const part = (l, i) => Math.max(0, Math.min((i + 1) * levels[l].width, stop) - Math.max(i * levels[l].width, start)) / levels[l].width;
     weights[0] = part(0, 0);

@@ -1,4 +1,4 @@
-"""A callback is not ended midway where the browser asks for something else meanwhile, nor overtaken by the next."""
+"""What is used of Streamlit without its documentation: what fails is said; a callback is done whole and in its turn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamlit.runtime.state import SessionState
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.callbacks import do_whole
+from pages.ui.streamlit_compat import Use, check, have_presses_done_in_turn
 
 DONE: list[str] = []
 PATCHED = (
@@ -23,7 +23,7 @@ PATCHED = (
 
 
 IS_WHOLE = pytest.mark.parametrize("is_whole", [False, True], ids=["Streamlit", "ours"])
-"""Once a test passes with Streamlit as it is, that part of `do_whole` can go."""
+"""Once a test passes with Streamlit as it is, that part of `have_presses_done_in_turn` can go."""
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +32,14 @@ def streamlit_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     for owner, name in PATCHED:
         now = getattr(owner, name)
         monkeypatch.setattr(owner, name, getattr(now, "__wrapped__", now))
+
+
+def test_what_is_not_there_is_a_line_in_the_log_and_nothing_more(caplog: pytest.LogCaptureFixture) -> None:
+    gone = Use("Runtime.gone", "to see it fail", "nothing", lambda: ScriptRunner.gone)  # type: ignore[attr-defined]
+    refused = Use("Runtime.other", "to see it fail", "a nicety", lambda: False)
+    fine = Use("Runtime", "to see it pass", "all", lambda: True)
+    assert check([gone, fine, refused]) == [gone, refused]
+    assert [one.getMessage().count(";") for one in caplog.records] == [1, 1] and "a nicety" in caplog.text
 
 
 def script() -> None:
@@ -54,7 +62,7 @@ def script() -> None:
 @IS_WHOLE
 def test_a_press_is_done_whole_where_the_next_follows_at_once(is_whole: bool) -> None:
     if is_whole:
-        do_whole()
+        have_presses_done_in_turn()
     DONE.clear()
     app = AppTest.from_function(script).run()
     app.button(key="pin").click().run()
@@ -76,7 +84,7 @@ def test_a_thread_that_comes_late_does_not_put_an_older_press_over_a_newer(
 
     monkeypatch.setattr(ScriptRunner, "_run_script_thread", thread)
     if is_whole:
-        do_whole()
+        have_presses_done_in_turn()
     threads = []
     for name in ("first", "second"):
         runner: Any = object.__new__(ScriptRunner)

@@ -8,9 +8,8 @@ from typing import Any, Final
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.ui import handover, store, tuned
+from pages.ui import handover, store, streamlit_compat, tuned
 from pages.ui.page import Page
 from pages.ui.reconnect import settings_kept_by_browser
 from pages.ui.serving import NO_PAGE
@@ -39,7 +38,7 @@ def hydrate() -> list[tuple[str, InputError]]:
     """
     kept, split = settings_kept_by_browser(), SPLIT_SHARES.value
     link = {key: st.query_params.get_all(key) for key in st.query_params if key not in SILENT}
-    has_travelled, is_new = _has_travelled(), _is_new(link)
+    has_travelled, is_new = streamlit_compat.has_travelled(), _is_new(link)
     if has_travelled:
         for one in (*SHARED, *of_page(_page_in(st.context.url or ""))):
             one.set(one.fresh())
@@ -168,19 +167,12 @@ def _page_in(url: str) -> str:
     return urlsplit(url).path.rstrip("/").rpartition("/")[2]
 
 
-def _has_travelled() -> bool:
-    """Whether this run follows Back or Forward."""
-    context = get_script_run_ctx()
-    return bool(getattr(context, "is_history_navigation", False))
-
-
 def _is_new(link: Link) -> bool:
     """Whether a link has just been followed; noted for the next run.
 
     With a change of a setting the browser reports the address as it was before: to read that would undo the change.
     """
-    context, before = get_script_run_ctx(), st.session_state.get(_REPORTED)
-    page = context.page_script_hash if context is not None else ""
+    page, before = streamlit_compat.page_mark(), st.session_state.get(_REPORTED)
     has_moved = page != st.session_state.get(_PAGE, page)
     st.session_state[_REPORTED], st.session_state[_PAGE] = link, page
     return bool(link) and link != before and (has_moved or link not in st.session_state.get(_WRITTEN, ()))

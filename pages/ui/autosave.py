@@ -15,10 +15,10 @@ from functools import partial
 from typing import Any, Final, Literal
 
 import streamlit as st
-from streamlit import runtime
 
 from pages.ui import book, disk, kept, notebook_file, reading, uploads, written
 from pages.ui.scripts import script
+from pages.ui.streamlit_compat import add_file
 from pages.ui.text import lit
 from pages.ui.written import Written
 from treedp_core.notebook.file.archive import open_study
@@ -153,8 +153,7 @@ def _wait() -> None:
 
 def _address(auto: _Auto) -> str:
     """Where the browser fetches it: an address that nobody can guess."""
-    files = runtime.get_instance().media_file_mgr
-    return str(files.add(auto.written.content, f"application/octet-stream; export={auto.token}", "autosave"))
+    return add_file(auto.written.content, f"application/octet-stream; export={auto.token}", "autosave")
 
 
 def _told() -> None:

@@ -19,7 +19,6 @@ from typing import Final
 from urllib.parse import urlencode
 
 import streamlit as st
-from streamlit import config
 
 from pages.ui import qr
 from pages.ui.admission import TEACHER_PARAMETER, WORD_PARAMETER, Door, name_at, seat_of
@@ -208,4 +207,4 @@ def told(address: str) -> tuple[str, ...]:
 
 
 def _cookie() -> str:
-    return str(st.context.cookies.get(name_at(int(config.get_option("server.port"))), ""))
+    return str(st.context.cookies.get(name_at(int(st.get_option("server.port"))), ""))

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 import streamlit as st
-from streamlit import runtime
-from streamlit.runtime.media_file_storage import MediaFileKind, MediaFileStorage
+
+from pages.ui import streamlit_compat
+from pages.ui.streamlit_compat import MediaFileKind, MediaFileStorage
 
 LINGER_SECONDS: Final = 60.0
 
@@ -58,10 +59,14 @@ class Lingering(MediaFileStorage):
 
 def linger() -> Callable[[], bool]:
     """Have the server keep files for slow browsers; return what must be called again and again to let them go."""
-    manager = runtime.get_instance().media_file_mgr
-    storage = Lingering(manager._storage)
-    manager._storage = storage
-    return storage.sweep
+    wrapped: list[Lingering] = []
+
+    def wrap(storage: MediaFileStorage) -> MediaFileStorage:
+        wrapped.append(Lingering(storage))
+        return wrapped[0]
+
+    streamlit_compat.wrap_files(wrap)
+    return wrapped[0].sweep
 
 
 def download(

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Final
 
 from pages.ui import sessions
+from pages.ui.streamlit_compat import session_id
 from pages.ui.turns import Turn, Turns
 from pages.ui.workers import FAILED, WORKERS, Limits, takes
 from treedp_core.checks import InputError
@@ -195,7 +196,7 @@ def start(
     they go; `admit` is asked before it begins; `limits` hold for the process.
     """
     cancel(slot)
-    job = Job(key, total, of_data, sessions.current_id(), admit, limits)
+    job = Job(key, total, of_data, session_id(), admit, limits)
     jobs().slots[slot] = job
     pool().submit(job.run, work)
     return job

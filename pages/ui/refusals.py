@@ -10,7 +10,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import logs, reconnect
+from pages.ui import logs, streamlit_compat
 from pages.ui.text import alert, lit, literal_sentence, refusal_text
 from treedp_core.checks import InputError
 
@@ -56,7 +56,7 @@ def trouble(error: Exception) -> bool:
 
     The next run is free of what may have caused it: a value that no control takes would be met again there.
     """
-    reconnect.forget_unreadable_values()
+    streamlit_compat.forget_unreadable_values()
     ticket = uuid.uuid4().hex[:8]
     _log.error("%s %s", ticket, logs.place(error))
     st.error(

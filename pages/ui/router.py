@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import Final
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.ui import (
     address,
@@ -27,6 +26,7 @@ from pages.ui import (
 )
 from pages.ui.page import ROUTED, Page
 from pages.ui.refusals import guard
+from pages.ui.streamlit_compat import ask_for_home, page_asked
 from pages.ui.text import lit
 
 # Streamlit imports it with its first table; while one session does, plotly in another fails on the half-made module.
@@ -90,11 +90,11 @@ def _run(pages: Sequence[Page], sidebar: Callable[[Page, Sequence[Page]], None])
 
 def _begin_at_home(pages: Sequence[Page]) -> None:
     """Have an address that no page has open the home page, and say so; Streamlit would speak of files in a folder."""
-    context, sent_on = get_script_run_ctx(), address.page_that_is_none()
-    name = sent_on or (context.pages_manager.intended_page_name if context else "")
-    if context and name and name not in _known:
+    sent_on = address.page_that_is_none()
+    name = sent_on or page_asked()
+    if name and name not in _known:
         if not sent_on:
-            context.pages_manager.set_script_intent("", "")
+            ask_for_home()
         said = f"There is no page {lit(name, 40)} in this app; this is “{pages[0].title}”."
         st.toast(said, icon=":material/link_off:", duration="long")
 

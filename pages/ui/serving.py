@@ -7,27 +7,25 @@ import hashlib
 import ipaddress
 import logging
 import os
-import re
 import sys
 import threading
 import webbrowser
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import cache
-from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.formparsers import MultiPartParser
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit import config, file_util
-from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
-from pages.ui import callbacks, classroom, exports, logs, sessions
+from pages.ui import classroom, exports, logs, sessions, streamlit_compat
 from pages.ui.admission import cookie, same
+from pages.ui.streamlit_compat import is_host_allowed
 from pages.ui.uploads import UploadLimit, is_class
 from pages.ui.workers import WORKERS
 from treedp_core.cli import HOSTS_VARIABLE, KEY_VARIABLE
@@ -55,7 +53,6 @@ MAX_TOLD: Final = 20
 """Refused names that the log has, each once: strangers send as many as they like."""
 _MAX_NAME: Final = 100
 _TOLD: Final[set[str]] = set()
-_INLINE_SCRIPT: Final = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 
 class Gate:
@@ -128,7 +125,7 @@ def _place(origin: str | None) -> str:
 
 def _is_probe(scope: Scope) -> bool:
     """Whether a request only asks if the app lives, as whoever watches a server does, often by its address."""
-    base = (config.get_option("server.baseUrlPath") or "").strip("/")
+    base = (st.get_option("server.baseUrlPath") or "").strip("/")
     path = f"/{base}/_stcore/health" if base else "/_stcore/health"
     return scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and bool(scope["path"] == path)
 
@@ -212,8 +209,7 @@ def security_headers(host: str) -> dict[str, str]:
 @cache
 def _streamlit_scripts() -> str:
     """The scripts inside Streamlit's page as it is sent, by their hashes: no other runs there, and no text as code."""
-    html = Path(file_util.get_static_dir(), "index.html").read_bytes()
-    digests = [hashlib.sha256(script).digest() for script in (*_INLINE_SCRIPT.findall(html), _EARS)]
+    digests = [hashlib.sha256(script).digest() for script in (*streamlit_compat.inline_scripts(), _EARS)]
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
@@ -275,7 +271,7 @@ class Addresses:
 
 def _below_base(path: str) -> str:
     """Return what stands behind the path that the app is served below; a proxy may have taken that away."""
-    base = (config.get_option("server.baseUrlPath") or "").strip("/")
+    base = (st.get_option("server.baseUrlPath") or "").strip("/")
     return path.removeprefix(f"/{base}") if base and f"{path}/".startswith(f"/{base}/") else path
 
 
@@ -347,14 +343,15 @@ def _begin() -> None:
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # its start is told in a sentence of ours
     # Streamlit reads an upload into memory whole; without this it would pass through a temporary file first.
     MultiPartParser.spool_max_size = sys.maxsize
-    callbacks.do_whole()
+    streamlit_compat.have_presses_done_in_turn()
+    streamlit_compat.check()
     WORKERS.start()
     url = address()
     for line in classroom.told(url) if is_class() else (_whereabouts(url),):
         _say(line)
     if is_class():
         url = classroom.teacher_link(url)
-    if not config.get_option("server.headless"):
+    if not st.get_option("server.headless"):
         threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
@@ -362,8 +359,8 @@ def _whereabouts(url: str) -> str:
     """Where the app is: under the names it serves, which a proxy passes on, if this machine's own is none of them."""
     if is_host_allowed(urlsplit(url).netloc):
         return f"TreeDP is at {url} (Ctrl+C ends it)"
-    names, host = ", ".join(config.get_option("server.allowedHosts")), config.get_option("server.address")
-    return f"TreeDP serves {names} on port {config.get_option('server.port')} of {host} (Ctrl+C ends it)"
+    names, host = ", ".join(st.get_option("server.allowedHosts")), st.get_option("server.address")
+    return f"TreeDP serves {names} on port {st.get_option('server.port')} of {host} (Ctrl+C ends it)"
 
 
 def _warm(prepare: Callable[[], object]) -> None:
@@ -388,13 +385,13 @@ def uncaught(error: Exception) -> bool:
 
 def address() -> str:
     """Where the app is, the key of this start included."""
-    name = config.get_option("browser.serverAddress") if config.is_manually_set("browser.serverAddress") else None
-    name = name or config.get_option("server.address") or "127.0.0.1"
+    name = st.get_option("browser.serverAddress")
+    name = (name if name != "localhost" else None) or st.get_option("server.address") or "127.0.0.1"
     name = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "::1": "[::1]"}.get(name, name)
-    scheme = "https" if config.get_option("server.sslCertFile") else "http"
-    path = (config.get_option("server.baseUrlPath") or "").strip("/")
+    scheme = "https" if st.get_option("server.sslCertFile") else "http"
+    path = (st.get_option("server.baseUrlPath") or "").strip("/")
     key = os.environ.get(KEY_VARIABLE)
-    return f"{scheme}://{name}:{config.get_option('server.port')}/{path}" + (f"?{KEY_PARAMETER}={key}" if key else "")
+    return f"{scheme}://{name}:{st.get_option('server.port')}/{path}" + (f"?{KEY_PARAMETER}={key}" if key else "")
 
 
 def _say(text: str) -> None:

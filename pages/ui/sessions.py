@@ -17,10 +17,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar
 
 import streamlit as st
-from streamlit import runtime
-from streamlit.runtime.fragment import MemoryFragmentStorage
-from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.state import SessionState
+
+from pages.ui import streamlit_compat
+from pages.ui.streamlit_compat import session_id
 
 TICK_SECONDS: Final = 5.0
 TICKS_TO_LIVE: Final = 8
@@ -61,16 +60,10 @@ _litter: Final = threading.Event()
 _door: Final = threading.Semaphore(NEWCOMERS)
 
 
-def current_id() -> str:
-    """Return the id of the session whose page runs on this thread; "" outside of any."""
-    context = get_script_run_ctx()
-    return context.session_id if context is not None else ""
-
-
 def mine(kind: type[T]) -> T:
     """Return this session's only object of a kind, made on first use and let go when the session ends."""
     with _lock:
-        owned = _sessions.setdefault(current_id(), _Session()).owned
+        owned = _sessions.setdefault(session_id(), _Session()).owned
         if kind not in owned:
             owned[kind] = kind()
         found: T = owned[kind]
@@ -84,7 +77,7 @@ def running() -> Iterator[None]:
     Those who are there are answered before those who come: of these, few are served at a time.
     """
     with _lock:
-        session = _sessions.setdefault(current_id(), _Session())
+        session = _sessions.setdefault(session_id(), _Session())
         is_new, session.has_run = not session.has_run, True
     has_turn = is_new and _door.acquire(timeout=LONGEST_WAIT_SECONDS)
     try:
@@ -126,12 +119,12 @@ async def clock(chore: Callable[[], bool]) -> AsyncIterator[None]:
 
     `chore` is done at every tick, and says whether it freed anything.
     """
-    ticking = asyncio.create_task(_watch(runtime.get_instance(), chore), name="clock of sessions")
+    ticking = asyncio.create_task(_watch(chore), name="clock of sessions")
     yield
     ticking.cancel()
 
 
-async def _watch(server: runtime.Runtime, chore: Callable[[], bool]) -> None:
+async def _watch(chore: Callable[[], bool]) -> None:
     time_to_live = float(st.get_option("server.disconnectedSessionTTL"))
     pause = min(TICK_SECONDS, time_to_live / TICKS_TO_LIVE)
     due = 0.0
@@ -139,10 +132,10 @@ async def _watch(server: runtime.Runtime, chore: Callable[[], bool]) -> None:
         await asyncio.sleep(pause)
         try:  # two ticks early: Streamlit loses sight of a session that outstays the time to live, but keeps it
             now = time.monotonic()
-            ended = tick(server.is_active_session, now, time_to_live - 2 * pause)
+            ended = tick(streamlit_compat.is_connected, now, time_to_live - 2 * pause)
             for name in ended:
-                _close(server, name)
-            server.media_file_mgr.remove_orphaned_files()
+                streamlit_compat.close_session(name)
+            streamlit_compat.remove_orphans()
             has_freed = chore()
             if ended or (_litter.is_set() and now >= due):
                 _litter.clear()
@@ -165,18 +158,3 @@ def return_pages() -> None:
     """Return the free pages of the heap to the system; glibc keeps those below anything still in use."""
     with suppress(AttributeError, OSError, TypeError):  # another C library, or Windows
         ctypes.CDLL(None).malloc_trim(0)
-
-
-def _close(server: runtime.Runtime, name: str) -> None:
-    """Have Streamlit let go of a session, also of one it no longer finds after the machine slept, and empty it.
-
-    The loop that sends messages holds the session it served last until it serves another.
-    """
-    manager = server._session_mgr
-    info = manager.get_session_info(name)
-    server.close_session(name)
-    with suppress(KeyError):
-        manager._session_storage.delete(name)  # type: ignore[attr-defined]
-    if info is not None:
-        info.session._session_state = SessionState()
-        info.session._fragment_storage = MemoryFragmentStorage()

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 import streamlit as st
-from streamlit import file_util
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import address, classroom, qr, slides
@@ -17,10 +15,10 @@ from pages.ui.frame import NARROW, is_dark
 from pages.ui.page import Page
 from pages.ui.scripts import script
 from pages.ui.settings import PRESENT, SHARED, SLIDE, SLIDES
+from pages.ui.streamlit_compat import drawing_file
 
 _KEY: Final = "shell_script"
-_FILES: Final = Path(file_util.get_static_dir(), "static", "js")
-_DRAWS: Final = next((one.name for one in _FILES.glob("PlotlyChart.*.js")), "")
+_DRAWS: Final = drawing_file()
 """Streamlit's file that draws figures, by far its largest: a page without one has it before the first comes."""
 _STEPS: Final = {"next": 1, "back": -1}
 _HEEDED: Final = "_keys_heeded"

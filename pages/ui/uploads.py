@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable
 from dataclasses import dataclass, field
@@ -15,12 +13,10 @@ import streamlit as st
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
-from streamlit import runtime
-from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pages.ui import sessions
+from pages.ui.streamlit_compat import UPLOAD, free_upload, upload_sizes
 from treedp_core.cli import CLASS_VARIABLE, PUBLIC_VARIABLE, is_on
 from treedp_core.records.read import READERS
 
@@ -31,8 +27,6 @@ RECORD_BYTES: Final = 1 << 10
 """What a file takes up beside its content."""
 ON_DISK: Final = "/"
 """What the id of a file of this computer begins with: it is no upload."""
-_ADDRESS: Final = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+/?$")
-_log: Final = logging.getLogger("treedp")
 
 
 def is_public() -> bool:
@@ -78,7 +72,7 @@ class UploadLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        sent = _ADDRESS.search(scope["path"]) if scope["type"] == "http" and scope["method"] == "PUT" else None
+        sent = UPLOAD.search(scope["path"]) if scope["type"] == "http" and scope["method"] == "PUT" else None
         if sent is None:
             await self.app(scope, receive, send)
             return
@@ -86,7 +80,8 @@ class UploadLimit:
         length = Headers(scope=scope).get("content-length", "")
         size = max(0, int(length) - FRAMING_BYTES) if length.isdecimal() else limit
         session = sent[1]
-        if is_public() or _held(session) + self.coming[session] + size > limit:
+        held = sum(one + RECORD_BYTES for one in upload_sizes(session))
+        if is_public() or held + self.coming[session] + size > limit:
             await PlainTextResponse("No room for this file here.", 413)(scope, receive, send)
             return
         self.coming[session] += size
@@ -95,14 +90,6 @@ class UploadLimit:
         finally:
             self.coming[session] -= size
             self.coming += Counter()  # drops what is down to 0
-
-
-def _held(session: str) -> int:
-    """Bytes that the files of a session take up here."""
-    manager = runtime.get_instance().uploaded_file_mgr
-    if not isinstance(manager, MemoryUploadedFileManager):
-        return 0
-    return sum(len(file.data) + RECORD_BYTES for file in list(manager.file_storage.get(session, {}).values()))
 
 
 @dataclass(eq=False)
@@ -159,12 +146,4 @@ def _forget(file_id: str) -> None:
     for forget in sessions.mine(_Shown).gone.pop(file_id, {}).values():
         forget()
     if not file_id.startswith(ON_DISK):
-        _free(file_id)
-
-
-def _free(file_id: str) -> None:
-    context = get_script_run_ctx()
-    try:
-        context.uploaded_file_mgr.remove_file(session_id=context.session_id, file_id=file_id)  # type: ignore[union-attr]
-    except Exception:  # not a documented interface: without it the file goes when the session does
-        _log.warning("an uploaded file is kept until its session ends")
+        free_upload(file_id)

@@ -165,7 +165,18 @@ def test_name_note_copy_and_delete() -> None:
     assert notebook(app).cells == () and "**Pin**" in app.info[0].value
     press(app, "nb_undo")
     assert [(one.name, one.note) for one in notebook(app).cells] == [("Mine", "**Good**, see http://x.org")]
-    assert "nb_undo" not in {one.key for one in app.button}
+    for _ in range(4):
+        press(app, "nb_undo")
+    assert [(one.name, one.note) for one in notebook(app).cells] == [("Mine", "")], "of the same session, step by step"
+    app.session_state["nb_edit"] = True
+    assert app.run().text_area(key=f"nb_note_{cell.id}").value == ""
+    press(app, "nb_redo")
+    assert notebook(app).cells[0].note and app.text_area(key=f"nb_note_{cell.id}").value == notebook(app).cells[0].note
+    while not app.button(key="nb_undo").disabled:
+        press(app, "nb_undo")
+    assert notebook(app).cells == ()
+    press(app, "nb_redo")
+    assert [one.name for one in notebook(app).cells] == [cell.name]
 
 
 def test_a_name_that_is_none_is_refused_and_the_old_one_stays() -> None:

@@ -159,8 +159,8 @@ def test_an_address_that_is_no_page_is_left_for_the_first_one(
     monkeypatch: pytest.MonkeyPatch, base: str, path: str, sent_to: bytes
 ) -> None:
     """Seen failing: Streamlit's page came, whatever the address."""
-    get_option = serving.config.get_option
-    monkeypatch.setattr(serving.config, "get_option", lambda name: base if name.endswith("Path") else get_option(name))
+    get_option = serving.st.get_option
+    monkeypatch.setattr(serving.st, "get_option", lambda name: base if name.endswith("Path") else get_option(name))
     for kind, status, is_page in ((b"text/html", 200, True), (b"text/plain", 200, False), (b"text/html", 404, False)):
         sent: list[Any] = []
 
@@ -191,10 +191,11 @@ def asked_of_the_gate(
     """Status and body that the gate gives to a request, 200 where it lets it pass, and what it logs."""
     serving._TOLD.clear()
     caplog.clear()
-    get_option = serving.config.get_option
-    monkeypatch.setattr(
-        serving.config, "get_option", lambda name: allowed if name == "server.allowedHosts" else get_option(name)
-    )
+    get_option = serving.st.get_option
+    for owner in (serving.st, starlette_websocket.config):
+        monkeypatch.setattr(
+            owner, "get_option", lambda name: allowed if name == "server.allowedHosts" else get_option(name)
+        )
     sent: list[dict[str, object]] = []
 
     async def streamlit(scope: object, receive: object, send: Callable[[dict[str, object]], Awaitable[None]]) -> None:

@@ -36,7 +36,7 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 
 
 def light_of(at: pytest.MonkeyPatch, name: str) -> Light:
-    at.setattr(sessions, "current_id", lambda: name)
+    at.setattr(sessions, "session_id", lambda: name)
     return sessions.mine(Light)
 
 
@@ -50,7 +50,7 @@ def test_each_session_has_its_own_things_and_keeps_them(at: pytest.MonkeyPatch) 
 
 def test_who_comes_waits_while_others_come_and_who_is_there_never_does(at: pytest.MonkeyPatch) -> None:
     who = threading.local()
-    at.setattr(sessions, "current_id", lambda: who.name)
+    at.setattr(sessions, "session_id", lambda: who.name)
     at.setattr(sessions, "_door", threading.Semaphore(1))
     inside: list[str] = []
     goes_on = threading.Event()
@@ -96,7 +96,7 @@ def test_who_returns_starts_to_count_anew(at: pytest.MonkeyPatch) -> None:
 
 
 def test_a_session_that_is_left_has_its_simulations_stopped(at: pytest.MonkeyPatch) -> None:
-    at.setattr(sessions, "current_id", lambda: "one")
+    at.setattr(sessions, "session_id", lambda: "one")
     job = sessions.mine(Jobs).slots["slot"] = Job("key", 1)
     sessions.tick(lambda name: True, 0.0, LIVE)
     assert not job.stop.is_set()

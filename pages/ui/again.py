@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import methodcaller
 from typing import Final
 
@@ -15,7 +16,7 @@ from pages.ui.text import lit, plain
 from pages.ui.view import sources
 from treedp_core import __version__
 from treedp_core.checks import InputError
-from treedp_core.notebook import Cell
+from treedp_core.notebook import Cell, Notebook
 from treedp_core.views.rerun import rerun_of
 from treedp_core.words import plural
 
@@ -115,7 +116,7 @@ def end() -> None:
                 rerun = rerun_of(cell, sources())
                 if rerun.work is not None:
                     rerun = replace(rerun, work=replace(rerun.work, question=question))
-                    book.change(methodcaller("put", rerun.made(__version__, value)))
+                    book.amend(partial(_with, rerun.made(__version__, value)))
         if not is_coming:
             del awaiting[cell.id]
 
@@ -130,6 +131,11 @@ def _went(again: _Again, cell: Cell | None, why: str) -> None:
     del again.waiting[0]
     again.moves = True
     st.rerun()
+
+
+def _with(made: Cell, notebook: Notebook) -> Notebook:
+    """A notebook with what has come for one of its cells, where it has that cell."""
+    return notebook.put(made) if notebook.has(made.id) else notebook
 
 
 def put_back(cell: Cell) -> list[tuple[str, InputError]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import streamlit as st
@@ -15,6 +15,7 @@ from pages.ui.settings import REG
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell, Notebook
 from treedp_core.notebook.comparison import compare as compared
+from treedp_core.notebook.history import History
 from treedp_core.notebook.study import Asked
 from treedp_core.words import megabytes
 
@@ -28,10 +29,22 @@ COMPARED: Final = "nb_compared"
 LOOKED_AT: Final = (OPEN, COMPARED)
 """What a file keeps of the page besides its settings: a link has no ids of cells."""
 HELD: Final = "_notebook"
+TYPED: Final = ("nb_name_", "nb_note_")
+"""What the keys of the fields begin with in which names and notes of cells are typed."""
+SPLIT: Final = ("split_shares", "split_tuned", "split_from")
+"""The settings that say which split pages took over."""
 MOST_TOLD: Final = 2
 """Settings that tell a cell from another one, in its name."""
 LONGEST: Final = 40
 """Where a session has its notebook."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What can be undone: pins with their notes, and the split that pages took over, as its settings."""
+
+    notebook: Notebook
+    split: tuple[str, ...]
 
 
 @dataclass
@@ -47,12 +60,15 @@ class Held:
         Data sets that a file without data was made from, and that have not been given again.
     revision : int
         Changes with every change of the notebook.
+    history : History
+        What was before, to be undone.
     """
 
     notebook: Notebook = field(default_factory=Notebook)
     weights: dict[str, int] = field(default_factory=dict)
     asked: tuple[Asked, ...] = ()
     revision: int = 0
+    history: History[State] = field(default_factory=History)
 
 
 def held() -> Held:
@@ -66,12 +82,55 @@ def notebook() -> Notebook:
     return held().notebook
 
 
+def state() -> State:
+    """Return what can be undone, as it is now."""
+    return State(notebook(), tuple(REG[key].value for key in SPLIT))
+
+
+def note() -> None:
+    """Note how all is before a change, so that it can be undone: for as long as both take up no more than one may."""
+    kept = held()
+    kept.history = kept.history.after(state()).within(_fit)
+
+
+def _fit(states: Sequence[State]) -> bool:
+    cells = {id(cell): cell for one in states for cell in one.notebook.cells}
+    return sum(map(weight, cells.values())) <= _most()
+
+
+def put_back(before: State, history: History[State]) -> State:
+    """Put a notebook of before back, with what can be undone and redone then; a cell that it brings is looked at."""
+    kept, here = held(), {one.id for one in notebook().cells}
+    kept.weights = {one.id: weight(one) for one in before.notebook.cells}
+    kept.notebook, kept.history, kept.revision = before.notebook, history, kept.revision + 1
+    if brought := [one.id for one in before.notebook.cells if one.id not in here]:
+        st.session_state[OPEN] = brought[0]
+    for key in [one for one in st.session_state if str(one).startswith(TYPED)]:
+        del st.session_state[key]
+    return before
+
+
 def change(how: Callable[[Notebook], Notebook]) -> None:
     """Change the notebook, in a callback; a change that is refused is said and leaves it as it was.
 
     Only what is new is weighed.
     """
     kept = held()
+    before = kept.notebook
+    if _change(kept, how) and kept.notebook != before:
+        after, kept.notebook = kept.notebook, before
+        note()
+        kept.notebook = after
+
+
+def amend(how: Callable[[Notebook], Notebook]) -> None:
+    """Change the notebook in a way that is not undone: what came late for a cell, or a table's other name."""
+    kept = held()
+    if _change(kept, how):
+        kept.history = kept.history.mapped(lambda one: replace(one, notebook=how(one.notebook)))
+
+
+def _change(kept: Held, how: Callable[[Notebook], Notebook]) -> bool:
     try:
         changed = how(kept.notebook)
         weights = {one.id: kept.weights.get(one.id) or weight(one) for one in changed.cells}
@@ -80,9 +139,10 @@ def change(how: Callable[[Notebook], Notebook]) -> None:
         admitted(sum(weights.values()))
     except InputError as error:
         refusal_in_passing(error)
-        return
+        return False
     kept.notebook, kept.weights = changed, weights
     kept.revision += 1
+    return True
 
 
 def put(book: Notebook, asked: tuple[Asked, ...] = ()) -> None:
@@ -100,11 +160,15 @@ def put(book: Notebook, asked: tuple[Asked, ...] = ()) -> None:
 
 def admitted(n_bytes: int) -> None:
     """Refuse a notebook that takes up more than a session may."""
-    most = PUBLIC_BYTES if uploads.is_public() else BYTES
+    most = _most()
     if n_bytes > most:
         raise InputError(
             "NOTEBOOK_ROOM", f"A notebook here may take up {megabytes(most)}: delete cells, or save it and begin anew."
         )
+
+
+def _most() -> int:
+    return PUBLIC_BYTES if uploads.is_public() else BYTES
 
 
 def weight(cell: Cell) -> int:

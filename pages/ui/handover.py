@@ -43,6 +43,13 @@ def take(shares: str, source: Source, origin: Origin | None, asked: Experiment) 
     _set({"split_shares": shares, "split_tuned": _text(origin), "split_from": text})
 
 
+def turn_to(split: tuple[str, ...]) -> None:
+    """Take back, or take over again, what a split of before stood for, by the settings that say which it was."""
+    before = SPLIT_SHARES.value
+    _set(dict(zip(("split_shares", "split_tuned", "split_from"), split, strict=True)))
+    follow(before)
+
+
 def follow(before: str) -> None:
     """Undo or repeat what pages took over, where Back or Forward left the split of these shares."""
     now, kept = SPLIT_SHARES.value, st.session_state.get(_BEFORE, {})

@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.ui import address, classroom, qr, slides
+from pages.ui import address, classroom, qr, slides, undo
 from pages.ui.candidate import COME
 from pages.ui.frame import NARROW, is_dark
 from pages.ui.page import Page
@@ -71,6 +71,8 @@ def _heard(page: Page) -> None:
     for key in _not_heeded(told["of"], told["first"], told["keys"]):
         if key == "present":
             PRESENT.set(not PRESENT.value)
+        elif key in ("undo", "redo"):
+            undo.turn(key)
         elif key == "code":
             st.session_state[_CODES] = st.session_state.get(_CODES, 0) + 1
             st.session_state[_ASKED] = True

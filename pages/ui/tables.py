@@ -84,7 +84,7 @@ def _rename(slot: str, nth: int | None, typed: str) -> None:
         del st.session_state[typed]
         return
     name = visible(_table(slot, nth).data.name)
-    book.change(lambda notebook: notebook.call_table(visible(before.name), name, before.source_digest))
+    book.amend(lambda notebook: notebook.call_table(visible(before.name), name, before.source_digest))
     store.forget_results()  # words among them have the old name
 
 

@@ -6,6 +6,7 @@ const KEPT = ['embed', 'embed_options'];
 const MOST_KEYS = 50;
 const KEYS = { arrowright: 'next', pagedown: 'next', arrowleft: 'back', pageup: 'back', q: 'code' };
 const TAKES_KEYS = 'input, textarea, select, [contenteditable], [role=slider], [role=combobox], [role=dialog]';
+const TYPED = 'input:not([type=radio], [type=checkbox], [type=range]), textarea, [contenteditable], [role=dialog]';
 let app = null;
 let resent = false;
 let cover = null; // what stands over the whole page: nothing seen, or a code
@@ -131,10 +132,16 @@ for (const kind of ['pointerdown', 'pointerup', 'click'])
   );
 
 // P begins and ends a presentation; in it, arrows (or a presenter's remote) step through slides or views, B is
-// black, and Q shows the QR code of the page. Any key takes such a cover away.
+// black, and Q shows the QR code of the page. Any key takes such a cover away. Ctrl+Z is a text field's own where one is
+// typed in; elsewhere it takes back the last pin, note or split.
 window.addEventListener('keydown', heed);
 
 function heed(event) {
+  if (app && (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'z' && !event.target.closest?.(TYPED)) {
+    event.preventDefault();
+    if (!event.repeat) tell(event.shiftKey ? 'redo' : 'undo');
+    return;
+  }
   if (!app || event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.defaultPrevented) return;
   if (event.target.closest?.(TAKES_KEYS)) return;
   const key = event.key.toLowerCase();

@@ -192,3 +192,22 @@ def test_escape_closes_what_is_open_also_after_a_file_was_saved_from_it(page: An
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
+
+
+def test_ctrl_z_takes_a_pin_back_on_any_page_but_not_while_somebody_types(page: Any, server: LiveServer) -> None:
+    drawn(page, server, "lab?lab_trials=20", "lab_figure")
+    page.get_by_role("button", name="Pin", exact=True).first.click()
+    page.get_by_text("Pinned as").first.wait_for()
+    field = page.get_by_role("spinbutton", name="Seed")
+    field.fill("9")
+    page.keyboard.press("Control+z")
+    settle(page)
+    assert page.get_by_text("Undone").count() == 0
+    field.blur()
+    settle(page)
+    page.keyboard.press("Control+z")
+    expect(page.get_by_text("Undone: the notebook, of 0 cells now.")).to_be_visible()
+    page.keyboard.press("Control+Shift+z")
+    expect(page.get_by_text("Redone: the notebook, of 1 cell now.")).to_be_visible()
+    page.keyboard.press("Control+Shift+z")
+    expect(page.get_by_text("There is nothing to redo")).to_be_visible()

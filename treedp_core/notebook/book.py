@@ -52,6 +52,10 @@ class Notebook:
         """Return a cell by its id."""
         return self.cells[self._at(id)]
 
+    def has(self, id: str) -> bool:
+        """Whether it has a cell of this id."""
+        return any(one.id == id for one in self.cells)
+
     def add(self, cell: Cell) -> Notebook:
         """Return the notebook with one more cell, at its end."""
         return replace(self, cells=(*self.cells, cell))

@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import frame, handover, plans, tuned
+from pages.ui import frame, plans, tuned, undo
 from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.setting import in_a_row, key_of
@@ -140,7 +140,7 @@ def _more(seen: Seen[BudgetInputs]) -> None:
 def _use(paid: Price, asked: Experiment) -> None:
     now, prior = inputs_now(BudgetInputs), paid.ledger.prior
     source = Source(TARGETS, paid.to_set, now.targets_for(dataset()), now.confidence, now.threshold)
-    handover.take(paid.shares, source, prior, asked)
+    undo.take_split(paid.shares, source, prior, asked)
     EPSILON.set(paid.to_set)
     EPSILON_TUNED.set(EPSILON_TUNED.default if prior is None or prior.is_private else paid.to_set)
     s.SHARES.set(paid.shares)

@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import frame, handover, plans, router
+from pages.ui import frame, plans, router, undo
 from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.result import ready
@@ -217,5 +217,5 @@ def _use(seen: Seen[BudgetInputs]) -> None:
     except InputError:
         return
     asked = seen.of(budget.comparison).question.experiment
-    handover.take(row.handed_over, Source(row.name, asked.epsilon), row.origin, asked)
+    undo.take_split(row.handed_over, Source(row.name, asked.epsilon), row.origin, asked)
     st.session_state[HANDED] = (row.name, row.handed_over)

@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import again, asked, book, exporting, frame, notebook_file, pins, slides
+from pages.ui import again, asked, book, exporting, frame, notebook_file, pins, slides, undo
 from pages.ui.exports import download
 from pages.ui.header import show_badge
 from pages.ui.page import Told
@@ -20,7 +20,7 @@ from pages.ui.text import lit, prose, small_print
 from pages.views.notebook import words
 from treedp_core.checks import InputError
 from treedp_core.figures.base.cell_figures import redrawn
-from treedp_core.notebook import Cell, Notebook
+from treedp_core.notebook import Cell
 from treedp_core.notebook.cell import MAX_NAME
 from treedp_core.notebook.export.bundle import tables_of
 from treedp_core.notebook.export.notes import safe_markdown
@@ -31,8 +31,6 @@ from treedp_core.records.export.tables import IN_NAMES, csv_bytes, zipped
 from treedp_core.words import plural
 
 EDIT: Final = "nb_edit"
-DELETED: Final = "_nb_deleted"
-"""Where a session has the cell that was deleted last: the revision since, the notebook before, its id."""
 
 
 def show() -> Told:
@@ -53,7 +51,7 @@ def empty(said: str = words.EMPTY) -> None:
     """Say how a figure, or another one, comes here."""
     st.info(said, icon=":material/keep:")
     with st.container(horizontal=True):
-        _undo()
+        undo.buttons()
         link("lab", "Errors to pin")
         link("budget", "Budgets to pin")
         link("data", "Your own data first")
@@ -75,7 +73,7 @@ def _controls(cell: Cell) -> None:
                         help="Name, note, copy, delete") as shown:  # fmt: skip
             if shown.open:
                 _edit(cell)
-        _undo()
+        undo.buttons()
 
 
 def _edit(cell: Cell) -> None:
@@ -196,24 +194,9 @@ def _copy(id: str) -> None:
 
 def _delete(id: str) -> None:
     """Take a cell out, and close what it was edited in: another press there would take out the next one."""
-    before = book.notebook()
-    cells = [one.id for one in before.cells]
+    cells = [one.id for one in book.notebook().cells]
     at = cells.index(id)
     book.change(lambda notebook: notebook.delete(id))
     left = [one for one in cells if one != id]
     st.session_state[book.OPEN] = left[min(at, len(left) - 1)] if left else None
     st.session_state[EDIT] = False
-    st.session_state[DELETED] = (book.held().revision, before, id)
-
-
-def _undo() -> None:
-    """Offer the cell that was deleted last, until the notebook is changed in another way."""
-    revision, before, id = st.session_state.get(DELETED, (None, None, None))
-    if revision == book.held().revision:
-        st.button("Undo delete", key="nb_undo", icon=":material/undo:", on_click=_put_back, args=(before, id),
-                  help=f"Have {lit(before.cell(id).name, 40)} back where it was.")  # fmt: skip
-
-
-def _put_back(before: Notebook, id: str) -> None:
-    book.change(lambda _: before)
-    st.session_state[book.OPEN] = id

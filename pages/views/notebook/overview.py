@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import again, asked, book, exporting
+from pages.ui import again, asked, book, exporting, undo
 from pages.ui.page import Told
 from pages.ui.setting import in_a_row
 from pages.ui.sortable import sortable
@@ -32,6 +32,7 @@ def show() -> Told:
                   args=([one.id for one in notebook.cells],),
                   help="Every cell is made anew: on its own table if it is here, else on the one in use. Names and "
                   "notes stay.")  # fmt: skip
+        undo.buttons()
     ids = {f"{at}. {one.name}": one.id for at, one in enumerate(notebook.cells, 1)}
     rows = {
         name: _note(cell, bool(words.stale(cell))) for name, cell in zip(ids, notebook.cells, strict=True)

@@ -165,7 +165,7 @@ def test_name_note_copy_and_delete() -> None:
     assert notebook(app).cells == () and "**Pin**" in app.info[0].value
     press(app, "nb_undo")
     assert [(one.name, one.note) for one in notebook(app).cells] == [("Mine", "**Good**, see http://x.org")]
-    for _ in range(4):
+    for _ in range(3):
         press(app, "nb_undo")
     assert [(one.name, one.note) for one in notebook(app).cells] == [("Mine", "")], "of the same session, step by step"
     app.session_state["nb_edit"] = True

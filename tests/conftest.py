@@ -111,16 +111,19 @@ def executor() -> Any:
 
 
 @pytest.fixture
-def own_jobs(monkeypatch: pytest.MonkeyPatch, executor: Any) -> Any:
-    """Jobs of the test's own, done by its `executor`: in memory, a session's jobs are one for all tests.
-
-    Only crossings that are found at once are sought: the others are of `test_multiplicative`.
-    """
-    from pages.ui import jobs
+def quick_crossings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only crossings that are found at once are sought: the others are of `test_multiplicative`."""
     from treedp_core.studies.multiplicative import ranking
 
     quick = [pair for pair in ranking.PAIRS if not any(CURVES[name].is_searched for name in pair)]
     monkeypatch.setattr(ranking, "PAIRS", tuple(quick))
+
+
+@pytest.fixture
+def own_jobs(quick_crossings: None, monkeypatch: pytest.MonkeyPatch, executor: Any) -> Any:
+    """Jobs of the test's own, done by its `executor`: in memory, a session's jobs are one for all tests."""
+    from pages.ui import jobs
+
     mine = jobs.Jobs()
     monkeypatch.setattr(jobs, "jobs", lambda: mine)
     monkeypatch.setattr(jobs, "pool", lambda: executor)

@@ -116,17 +116,17 @@ def greys_what_is_not_named(app: AppTest, page: str) -> None:
 
 @pytest.mark.parametrize(("page", "setting", "view", "link"), ASKED)
 def test_a_setting_is_greyed_just_where_nothing_shown_moves_with_it(
-    page: str, setting: str, view: str, link: dict[str, str], every: bool
+    page: str, setting: str, view: str, link: dict[str, str]
 ) -> None:
     """With all of *More* open: what only that uses is not called unused.
 
-    All that is greyed is moved, and half of the rest, the other half on the next view; `make contract` moves all.
+    All that is greyed is moved, and half of the rest, the other half on the next view.
     """
     app = opened(page, setting, view, **dict.fromkeys(NOISES, "gaussian") | link)
     greys_what_is_not_named(app, page)
     half = list(VIEWS).index((page, setting, view)) + len(link)
     told = {key: is_greyed for i, (key, is_greyed) in enumerate(greyed(app, MOVED).items())
-            if every or is_greyed or (i + half) % 2}  # fmt: skip
+            if is_greyed or (i + half) % 2}  # fmt: skip
     assert told == still(app, told)
 
 

@@ -47,7 +47,10 @@ class Partition:
     cost: float
 
     def __post_init__(self) -> None:
-        checks.integer("n_bins", self.n_bins, low=LEAST_BINS, high=checks.MAX_NODES, code="TREE_SHAPE")
+        checks.integer("n_bins", self.n_bins, low=1, high=checks.MAX_NODES, code="TREE_SHAPE")
+        if self.n_bins < LEAST_BINS:
+            said = f"A private partition takes {LEAST_BINS} bins or more, and there are {self.n_bins}"
+            raise checks.InputError("TREE_SHAPE", f"{said}; choose another tree.")
         checks.epsilon(self.epsilon)
         checks.number("cost", self.cost, low=0)
 

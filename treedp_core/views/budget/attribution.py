@@ -9,6 +9,7 @@ from treedp_core.privacy import Currency, NeighbouringRelation
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.studies.budget import Comparison, Result, Search
 from treedp_core.studies.budget.attribution import KEY_BITS, Reports, key_bits, report_table, reports, room_table
+from treedp_core.views.budget import words
 from treedp_core.views.budget.inputs import BudgetInputs
 from treedp_core.views.budget.splits import chosen, comparison, provenance
 from treedp_core.views.finding import Finding, Memo, Tables, forgetful
@@ -44,7 +45,7 @@ def api(inputs: BudgetInputs, tables: Tables, *, slow: Search | None = None, mem
         alt="What one conversion adds on each level, its noise, and the error",
         caption=f"Noise in conversions. Formula; the error is {NOT_PRIVATE}: it is that of the true counts.",
         label=one.label,
-        badges=("formula", NOT_PRIVATE),
+        badges=words.badges(one.question),
         provenance=provenance(one.question, tables),
     )
 
@@ -62,7 +63,7 @@ def room(inputs: BudgetInputs, tables: Tables, *, slow: Search | None = None, me
         caption=f"Noise of a count of the level “{literal(level, 40)}”, in conversions. Lost: those that find no room "
         "left, where each is followed by another one of its click with that probability. Formula.",
         label=one.label,
-        badges=("formula",),
+        badges=words.badges(one.question),
         provenance=provenance(one.question, tables),
     )
 
@@ -78,7 +79,7 @@ def _made(
 
 
 def _told(made: Reports, row: Result, metric: str, error: float, tables: Tables) -> str:
-    bits = key_bits([len(words) for words in tables.data.labels.vocabularies[1:]])
+    bits = key_bits([len(labels) for labels in tables.data.labels.vocabularies[1:]])
     fits = "fit" if bits <= KEY_BITS else f"do **not** fit its {KEY_BITS}"
     room = plural(made.unit.contributions, "conversion")
     return (

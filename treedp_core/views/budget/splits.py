@@ -204,7 +204,7 @@ def slices(inputs: BudgetInputs, tables: Tables, *, slow: Search | None = None, 
         f"ties to the level nearest the root (Dawson et al., Algorithm 3).{scaled}",
         how="Drag the slider to go through them.",
         label=one.label,
-        badges=("formula", NOT_PRIVATE) if one.label else ("formula",),
+        badges=words.badges(question),
         provenance=provenance(question, tables),
     )
 

@@ -53,21 +53,20 @@ def error_against_epsilon(inputs: PipelineInputs, tables: Tables, *, memo: Memo 
         "Upadhyay (2023), the total added by least squares.",
         alt=answer,
         badges=("formula",),
-        provenance=Provenance(
-            about=(plural(bins, "bin"),), relation=PROTECTS, is_fixed=True, epsilon=at.epsilon, delta=at.delta
-        ),
+        provenance=_made_from(bins, at),
     )
 
 
 def errors_at(inputs: PipelineInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
     """Return the errors of whole pipelines at your ε, the least first; it refuses as `error_against_epsilon`."""
-    _, at, curves, _ = _curves(inputs, tables, memo)
+    bins, at, curves, _ = _curves(inputs, tables, memo)
     return Finding(
         columns=partial(study.errors_at, curves, at.epsilon),
         caption=f"The same formulas at ε = {setting_text(at.epsilon)}, the least first; the summed squares are "
         "what Rameshwar et al. call N² E₂.",
         alt="Values at your ε",
         badges=("formula",),
+        provenance=_made_from(bins, at),
     )
 
 
@@ -81,6 +80,13 @@ def baselines(inputs: PipelineInputs, tables: Tables, *, memo: Memo = forgetful)
         "AHP and DAWA are under the private partition of the error band, MWEM is under the marginals of TopDown.",
         alt="Named mechanisms for cumulative counts, at your ε",
         badges=("formula",),
+        provenance=_made_from(bins, at),
+    )
+
+
+def _made_from(bins: int, at: PipelineInputs) -> Provenance:
+    return Provenance(
+        about=(plural(bins, "bin"),), relation=PROTECTS, is_fixed=True, epsilon=at.epsilon, delta=at.delta
     )
 
 
@@ -136,10 +142,14 @@ def published_experiment(
         alt=answer,
         notes=(f"Shown meanwhile: {whole(slow.trials)} runs and seed {slow.seed}.",) if slow and is_other else (),
         badges=("simulation",),
-        provenance=Provenance(
-            about=("997 bins", plural(N_RECORDS, "record")), relation=PROTECTS, is_fixed=True,
-            epsilon=SECTION_VI[0].epsilon, seed=None if slow is None else slow.seed,
-        ),
+        provenance=_of_the_experiment(slow),
+    )
+
+
+def _of_the_experiment(slow: Repeated | None) -> Provenance:
+    return Provenance(
+        about=("997 bins", plural(N_RECORDS, "record")), relation=PROTECTS, is_fixed=True,
+        epsilon=SECTION_VI[0].epsilon, seed=None if slow is None else slow.seed,
     )  # fmt: skip
 
 
@@ -157,6 +167,7 @@ def beside_the_paper(
         "synthetic records.",
         alt="The paper's numbers beside ours",
         badges=("simulation",),
+        provenance=_of_the_experiment(slow),
     )
 
 

@@ -164,7 +164,7 @@ def error_band(inputs: CdfInputs, tables: Tables, *, slow: Sought | None = None,
         notes=tuple(filter(None, notes)),
         label=inputs.label,
         badges=BADGES,
-        provenance=_provenance(of, tables),
+        provenance=provenance(of, tables),
         is_simulated=True,
     )
 
@@ -176,7 +176,8 @@ def _widths(inputs: CdfInputs, tables: Tables, of: Shown, memo: Memo) -> list[Wi
     return memo(key, lambda: half_widths(of.mine, compare=compare))
 
 
-def _provenance(of: Shown, tables: Tables) -> Provenance:
+def provenance(of: Shown, tables: Tables) -> Provenance:
+    """Return what a release was made from."""
     settings, data = of.settings, of.data
     about = [UserText(tables.data.name), words.bins_in_words(data)]
     about += [] if data.numeric else ["leaves in their order, as bins"]

@@ -1,0 +1,107 @@
+"""What every view owes its readers: a finding or a reason, badges that are true, and the name of all it was made from.
+
+Here each view meets each relation and some odd tables; `make contract` tries all of them together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+from test_views import OF_COLUMNS, SHOWN
+
+from oracles_pages import DEGENERATE, dataset
+from treedp_core.checks import InputError
+from treedp_core.figures.base.colour import inked
+from treedp_core.privacy import NeighbouringRelation
+from treedp_core.records import Dataset
+from treedp_core.tree import Tree
+from treedp_core.views import VIEWS, Entry, Finding, Tables
+from treedp_core.views.inputs import parameters_of
+from treedp_core.watch import Watch
+
+pytestmark = pytest.mark.usefixtures("quick_crossings")
+
+ENTRIES = [pytest.param(one, id=name) for name, one in VIEWS.items()]
+RELATIONS = [one.value for one in NeighbouringRelation]
+COUNTS = [70, 1, 2, 30, 4, 0, 9, 50, 8, 0, 3, 77] * 2
+SMALL = dataset(Tree.from_branching_factors((2, 3, 4)), COUNTS, name="small")
+OTHER = dataset(Tree.from_branching_factors((2, 3, 4)), COUNTS[::-1], name="small")
+FLAT = dataset(Tree.from_branching_factors((24,)), COUNTS, name="small")
+FLAT_OTHER = dataset(Tree.from_branching_factors((24,)), COUNTS[::-1], name="small")
+KINDS: dict[str, Callable[[], Dataset]] = {
+    **{name: lambda data=data: data for name, data in DEGENERATE.items()},  # type: ignore[misc]
+    "10^5 leaves": cache(lambda: dataset(Tree.from_branching_factors((10,) * 5), [i % 21 for i in range(10**5)])),
+}
+BADGES = {"formula", "simulation", "NOT PRIVATE"}
+MOVED: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-8, "relation": "add_or_remove_one", "seed": 12345}
+"""Each is moved to this from what a view begins with."""
+SAME = {
+    **{name: {"seed"} for name in ("budget.custom", "budget.map", "budget.strategies", "budget.targets")},
+    **{name: {"seed"} for name in ("ranges", "start.example", "lesson.example")},
+}
+"""What decides only what a split is tuned on, where other noise may give the same split, and what a browser draws."""
+BEGIN = {"delta": 1e-6, "trials": 20, "phases": 10, "data": "current", "source": "current"}
+
+
+def look(entry: Entry, data: Dataset, **inputs: Any) -> Finding:
+    """What a view finds, what takes long of it included; of what it has no parameter for nothing is said."""
+    known = parameters_of(entry.inputs)
+    wanted = {name: value for name, value in (BEGIN | SHOWN.get(entry.name, {}) | inputs).items() if name in known}
+    given = entry.inputs(**{name: value for name, value in wanted.items() if known[name].accepts(value)})
+    tables = Tables(data)
+    work = entry.slow(given, tables) if entry.slow is not None and entry.start == "auto" else None
+    return entry.found(given, tables, None if work is None else work.on(tables)(Watch()))
+
+
+def shown(found: Finding) -> tuple[str, ...]:
+    """All that is seen of a finding but its provenance."""
+    figure = "" if found.figure is None else found.figure.figure().to_json()
+    return figure, repr(found.table), found.answer, found.caption
+
+
+def of_page(entry: Entry, *, other: bool = False) -> Dataset:
+    """A table that the view is of: one column, where it is of columns."""
+    return {False: (SMALL, OTHER), True: (FLAT, FLAT_OTHER)}[entry.page == "cdf" or entry.name in OF_COLUMNS][other]
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_a_setting_is_named_just_where_what_is_shown_follows_it(entry: Entry) -> None:
+    """What stands under a first screen may name what only the first screen follows."""
+    data = of_page(entry)
+    begun = look(entry, data)
+    for name in set(MOVED) & set(parameters_of(entry.inputs)) - SAME.get(entry.name, set()):
+        moved = look(entry, data, **{name: MOVED[name]})
+        is_named = moved.provenance.line() != begun.provenance.line()
+        follows = shown(moved) != shown(begun)
+        assert is_named or not follows, f"{name} moves what is shown and is not named"
+        assert follows or not is_named or entry.section, f"{name} is named and moves nothing"
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_what_follows_the_counts_of_a_file_is_marked(entry: Entry) -> None:
+    begun, other = look(entry, of_page(entry)), look(entry, of_page(entry, other=True))
+    if shown(other) != shown(begun):
+        assert "NOT PRIVATE" in begun.badges
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_every_view_finds_something_or_says_why_not(entry: Entry, kind: str, every: bool) -> None:
+    nth = list(VIEWS).index(entry.name) + list(KINDS).index(kind)
+    for relation in RELATIONS if every else [RELATIONS[nth % 3]]:
+        try:
+            found = look(entry, KINDS[kind](), relation=relation)
+        except InputError as error:
+            assert error.code not in ("INTERNAL", "") and str(error).endswith((".", "?")), error
+            continue
+        assert set(found.badges) <= BADGES
+        assert found.is_empty or found.answer or found.figure is not None or len(found.table) > 0
+        if found.figure is not None:
+            drawn = go.Figure([inked(one) for one in found.figure.data], found.figure.layout)
+            assert json.loads(found.figure.figure().to_json()) == json.loads(drawn.to_json())
+            assert found.alt

@@ -18,7 +18,7 @@ from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
-from treedp_core.registry import UNSTATED, Stated
+from treedp_core.registry import NO_CARD, MethodCard
 from treedp_core.studies.methods.bounds import BOUNDS
 from treedp_core.studies.methods.comparison import compared
 from treedp_core.studies.methods.entries import KINDS, METHODS, NOT_STATED, method_table
@@ -45,11 +45,11 @@ def whole() -> SelfCheck:
 
 @pytest.mark.parametrize("name", [name for name, one in METHODS.items() if not one.author])
 def test_every_entry_of_our_own_says_what_it_assumes_and_where_it_comes_from(name: str) -> None:
-    said = METHODS[name].stated
+    said = METHODS[name].card
     assert all(text and text != NOT_STATED for text in vars(said).values())
-    assert all(text.endswith(".") for text in (said.assumes, said.source, said.best, said.loses))
+    assert all(text.endswith(".") for text in (said.assumptions, said.source, said.strengths, said.limitations))
     assert said.formula.count("{") == said.formula.count("}") and "$" not in said.formula
-    assert len(said.best) <= 110 and len(said.loses) <= 110, "two lines on the first screen"
+    assert len(said.strengths) <= 110 and len(said.limitations) <= 110, "two lines on the first screen"
 
 
 LAYOUT = {
@@ -68,9 +68,9 @@ WORDS_IN_IT = (r"\text", r"\begin", r"\end", r"\operatorname{round}")
 def test_every_letter_of_a_formula_is_explained(name: str) -> None:
     r"""And so is every command known: "\\qquad" before a letter of the next line would be another, and shown in red."""
     one = METHODS[name]
-    for token in TOKEN.findall(one.stated.formula):
+    for token in TOKEN.findall(one.card.formula):
         if token not in LAYOUT | GLOSSARY and not token.startswith(WORDS_IN_IT):
-            assert letters(one.kind, token), (token, one.stated.formula)
+            assert letters(one.kind, token), (token, one.card.formula)
 
 
 @pytest.mark.parametrize("name", CLAIMS)
@@ -92,7 +92,7 @@ def test_nothing_that_releases_counts_is_in_no_list() -> None:
     assert {f"simple.{name}" for name in draw_of_each()} == {name for name in listed if name.startswith("simple.")}
     ways = compare_marginals(made_up((2, 2), 50, 1), WANTED, 1, 1, of="1").ways
     assert set(ways[1:]) == {one.label for one in METHODS.values() if one.kind == "marginals"}
-    files = {file.stem for file in (ROOT / "treedp_core" / "mechanisms").glob("*.py")} - {"__init__", "stated"}
+    files = {file.stem for file in (ROOT / "treedp_core" / "mechanisms").glob("*.py")} - {"__init__"}
     assert files == {"calibration", "level_noise", "partition", "stability"}, "a new one needs an entry of METHODS"
 
 
@@ -104,14 +104,14 @@ def draw_of_each() -> dict[str, object]:
 
 
 def test_an_entry_from_outside_is_listed_at_once_and_what_it_does_not_say_is_said_to_be_missing() -> None:
-    own = replace(METRICS["rmse"], name="mine", label="Mine", stated=Stated(best="Here."), source="")
+    own = replace(METRICS["rmse"], name="mine", label="Mine", card=MethodCard(strengths="Here."), source="")
     METRICS.register(own)
     try:
         one = METHODS["metrics.mine"]
         assert one.author == "own code"
-        assert (one.stated.assumes, one.stated.source, one.stated.best) == (NOT_STATED, NOT_STATED, "Here.")
+        assert (one.card.assumptions, one.card.source, one.card.strengths) == (NOT_STATED, NOT_STATED, "Here.")
         table = method_table("metrics")
-        assert table["formula"][-1] == NOT_STATED and table["best"][-1] == "Here."
+        assert table["formula"][-1] == NOT_STATED and table["strengths"][-1] == "Here."
         assert len(compared("metrics.mine").lines) >= 2
     finally:
         METRICS.withdraw("mine")
@@ -119,10 +119,10 @@ def test_an_entry_from_outside_is_listed_at_once_and_what_it_does_not_say_is_sai
 
 
 def test_the_contract_of_an_entry_takes_no_half_sentence_and_no_broken_formula() -> None:
-    check_entry(replace(METRICS["rmse"], stated=UNSTATED))
-    for wrong in (Stated(assumes="Nothing"), Stated(formula=r"\frac{1}{2"), Stated(formula="$x$")):
+    check_entry(replace(METRICS["rmse"], card=NO_CARD))
+    for wrong in (MethodCard(assumptions="Nothing"), MethodCard(formula=r"\frac{1}{2"), MethodCard(formula="$x$")):
         with pytest.raises(InputError, match="states") as caught:
-            check_entry(replace(METRICS["rmse"], stated=wrong))
+            check_entry(replace(METRICS["rmse"], card=wrong))
         assert caught.value.code == "ENTRY_WORDS"
 
 
@@ -145,8 +145,8 @@ def test_a_published_split_is_best_and_loses_where_its_figure_says(name: str) ->
     """The smallest share is not always the largest error: sums of what is below help a level above."""
     split, found = PUBLISHED_SPLITS[name], compared(f"published.{name}")
     apart = np.array(found.lines[found.chosen])
-    assert f"Counts by {split.level_names[int(apart.argmax())]}:" in split.stated.loses
-    best = next(i for i, of in enumerate(split.level_names) if f"Counts by {of}," in split.stated.best)
+    assert f"Counts by {split.level_names[int(apart.argmax())]}:" in split.card.limitations
+    best = next(i for i, of in enumerate(split.level_names) if f"Counts by {of}," in split.card.strengths)
     assert apart[best] == 1.0
 
 

@@ -18,7 +18,7 @@ PAGES = {page.name: page for page in all_pages()}
 def test_a_kind_offers_its_entries_and_a_link_to_one_sets_the_kind() -> None:
     app = open_page("methods", level="Basic", met_one="bounds.inftda")
     assert not app.exception and app.session_state["met_kind"] == "bounds"
-    assert app.latex[0].value == METHODS["bounds.inftda"].stated.formula.join(("$$\n", "\n$$"))
+    assert app.latex[0].value == METHODS["bounds.inftda"].card.formula.join(("$$\n", "\n$$"))
     widget(app, "met_kind").set_value("metrics").run()
     assert not app.exception and app.session_state["met_one"] == "metrics.rmse"
     assert answer(app).startswith("**Best:** Sums and differences of counts")

@@ -46,12 +46,12 @@ class Promise(enum.Flag):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stated:
+class MethodCard:
     """What is to be known of an entry of a table, for the page that lists them; "" is not stated by its author.
 
     Parameters
     ----------
-    assumes, best, loses : str
+    assumptions, strengths, limitations : str
         What must hold for it, where it is the best of its kind, and where it loses: a sentence each.
     formula : str
         What it does, in LaTeX.
@@ -59,14 +59,14 @@ class Stated:
         Where it comes from, with the number of the theorem; by default the entry's own `source`, if it has one.
     """
 
-    assumes: str = ""
+    assumptions: str = ""
     formula: str = ""
     source: str = ""
-    best: str = ""
-    loses: str = ""
+    strengths: str = ""
+    limitations: str = ""
 
 
-UNSTATED: Final = Stated()
+NO_CARD: Final = MethodCard()
 
 
 class Named(Protocol):

@@ -105,10 +105,10 @@ class _Refusals:
         self(_NAME.fullmatch(entry.name) is None, "WORDS", "has a name that no link can carry: a-z, 0-9 and _ can")
         self(not entry.label.strip(), "WORDS", "has no label")
         self(not entry.help.endswith("."), "WORDS", "has no help that ends with a full stop")
-        said = vars(entry.stated)
+        said = vars(entry.card)
         cut = [name for name, text in said.items() if name != "formula" and text and not text.endswith(".")]
         self(bool(cut), "WORDS", f"states `{cut[0] if cut else ''}` without a full stop")
-        formula = entry.stated.formula
+        formula = entry.card.formula
         broken = "$" in formula or formula.count("{") != formula.count("}")
         self(broken, "WORDS", "states a formula that is no LaTeX of one line, without dollars")
 

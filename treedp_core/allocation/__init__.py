@@ -12,7 +12,7 @@ import numpy as np
 from treedp_core.allocation import minimax
 from treedp_core.checks import InputError, echo
 from treedp_core.privacy import Budget, Currency, ProtectedUnit, budget_from_shares, exact_shares
-from treedp_core.registry import UNSTATED, Stated, Table, lookup, table
+from treedp_core.registry import NO_CARD, MethodCard, Table, lookup, table
 from treedp_core.tree import FloatArray, IntArray, Tree
 
 # ---- level shares that give cumulative counts the smallest total error before least squares.
@@ -53,42 +53,42 @@ def uses_in_prefixes(tree: Tree) -> IntArray:
 # ---- what is to be known of each allocation
 
 
-UNIFORM: Final = Stated(
-    assumes="Nothing: it looks neither at the tree nor at the data.",
+UNIFORM: Final = MethodCard(
+    assumptions="Nothing: it looks neither at the tree nor at the data.",
     formula=r"\varepsilon_\ell=\varepsilon/(h+1)\quad\text{or}\quad\rho_\ell=\rho/(h+1)",
     source="Ghazi et al., Corollary 2.7; Rameshwar et al., Fig. 1; Boninsegna, Algorithm 1.",
-    best="When every level matters as much, before least squares.",
-    loses="After least squares: the middle levels are then worth less than the ends.",
+    strengths="When every level matters as much, before least squares.",
+    limitations="After least squares: the middle levels are then worth less than the ends.",
 )
-LEAVES_ONLY: Final = Stated(
-    assumes="Upper counts are wanted only as sums of leaves.",
+LEAVES_ONLY: Final = MethodCard(
+    assumptions="Upper counts are wanted only as sums of leaves.",
     formula=r"\varepsilon_h=\varepsilon,\qquad\hat x_v=\sum_{\text{leaves below }v}y",
     source="Dawson et al., Figure 4 (one of its strategies).",
-    best="Single leaves, and errors that are relative to small counts.",
-    loses="Large sums: their variance is that of all leaves below.",
+    strengths="Single leaves, and errors that are relative to small counts.",
+    limitations="Large sums: their variance is that of all leaves below.",
 )
-MINIMAX: Final = Stated(
-    assumes="Gaussian noise, then least squares, on a tree whose nodes of a level have equally many children.",
+MINIMAX: Final = MethodCard(
+    assumptions="Gaussian noise, then least squares, on a tree whose nodes of a level have equally many children.",
     formula=r"\rho_\ell\propto\frac{n_\ell}{n_\ell+1}-\frac1{n_{\ell+1}+1},\qquad"
     r"\sigma_v^2=\frac{\gamma_2^2}{2\rho},\quad\gamma_2^2=1+\sum_\ell\frac{n_\ell-1}{n_\ell+1}",
     source="Ghazi et al., Theorems 5.2 and A.3; the exact norm and these shares are our own.",
-    best="The largest error of a node: no unbiased Gaussian mechanism has a smaller one.",
-    loses="Errors that weigh small counts more than large ones.",
+    strengths="The largest error of a node: no unbiased Gaussian mechanism has a smaller one.",
+    limitations="Errors that weigh small counts more than large ones.",
 )
-CUBE_ROOT: Final = Stated(
-    assumes="Ranges and cumulative counts are asked for, and no least squares follows.",
+CUBE_ROOT: Final = MethodCard(
+    assumptions="Ranges and cumulative counts are asked for, and no least squares follows.",
     formula=r"\varepsilon_\ell\propto S_\ell^{1/3}\quad(\rho_\ell\propto S_\ell^{1/2}),\qquad "
     r"S_\ell=\tfrac K2\,(n_\ell-1)",
     source="Rameshwar et al., Theorem IV.2 (i), with the exact uses of a padded tree.",
-    best="Cumulative counts on a tree whose levels have different numbers of children.",
-    loses="After least squares, where it gains at most a few per cent over equal shares.",
+    strengths="Cumulative counts on a tree whose levels have different numbers of children.",
+    limitations="After least squares, where it gains at most a few per cent over equal shares.",
 )
-CUSTOM: Final = Stated(
-    assumes="You know which levels matter; shares tuned on true counts are themselves private.",
+CUSTOM: Final = MethodCard(
+    assumptions="You know which levels matter; shares tuned on true counts are themselves private.",
     formula=r"\rho_\ell=w_\ell\,\rho\quad\text{or}\quad\varepsilon_\ell=w_\ell\,\varepsilon,\qquad\sum_\ell w_\ell\le1",
     source="Dawson et al., Algorithm 3, finds such shares slice by slice.",
-    best="Shares from the page Budget split, tuned on an earlier year.",
-    loses="When the year they were tuned on was unlike this one.",
+    strengths="Shares from the page Budget split, tuned on an earlier year.",
+    limitations="When the year they were tuned on was unlike this one.",
 )
 
 
@@ -99,7 +99,7 @@ Shares = Callable[[Tree, ProtectedUnit, Currency, Sequence[float]], FloatArray]
 class Allocation:
     """A table entry: `shares` gives each level's part (any positive scale, 0 = not measured), (n_levels,).
 
-    `needs_tree` says that more than the number of levels counts; `stated` is what else is to be known of it.
+    `needs_tree` says that more than the number of levels counts; `card` is what else is to be known of it.
     """
 
     name: str
@@ -107,7 +107,7 @@ class Allocation:
     help: str
     shares: Shares
     needs_tree: bool = True
-    stated: Stated = UNSTATED
+    card: MethodCard = NO_CARD
 
 
 def _uniform(tree: Tree, unit: ProtectedUnit, currency: Currency, custom: Sequence[float]) -> FloatArray:
@@ -128,13 +128,13 @@ def _custom(tree: Tree, unit: ProtectedUnit, currency: Currency, custom: Sequenc
 
 
 ALLOCATIONS: Final[Table[Allocation]] = table(
-    Allocation("uniform", "Uniform", "Every level gets the same share.", _uniform, needs_tree=False, stated=UNIFORM),
+    Allocation("uniform", "Uniform", "Every level gets the same share.", _uniform, needs_tree=False, card=UNIFORM),
     Allocation(
         "leaves_only",
         "Leaves only",
         "All on the leaves; upper levels are sums of leaf counts.",
         _leaves_only,
-        stated=LEAVES_ONLY,
+        card=LEAVES_ONLY,
     ),
     Allocation(
         "minimax",
@@ -143,7 +143,7 @@ ALLOCATIONS: Final[Table[Allocation]] = table(
         "records added, removed or replaced, no unbiased Gaussian mechanism has a smaller largest error; on other "
         "trees the mean number of children is used, without that claim.",
         minimax.shares,
-        stated=MINIMAX,
+        card=MINIMAX,
     ),
     Allocation(
         "cube_root",
@@ -151,7 +151,7 @@ ALLOCATIONS: Final[Table[Allocation]] = table(
         "The best for cumulative counts before least squares: cube roots (Gaussian noise: square roots) of how often "
         "they use each level (Rameshwar et al., Theorem IV.2).",
         cube_root,
-        stated=CUBE_ROOT,
+        card=CUBE_ROOT,
     ),
     Allocation(
         "custom",
@@ -160,7 +160,7 @@ ALLOCATIONS: Final[Table[Allocation]] = table(
         "A public total needs none: its share goes to the other levels.",
         _custom,
         needs_tree=False,
-        stated=CUSTOM,
+        card=CUSTOM,
     ),
 )
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Final
 
 from treedp_core.privacy import Currency
-from treedp_core.registry import Stated, Table, table
+from treedp_core.registry import MethodCard, Table, table
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,17 @@ class PublishedSplit:
     weakest: str
 
     @property
-    def stated(self) -> Stated:
+    def card(self) -> MethodCard:
         """What is to be known of it, from its shares."""
         whole = math.lcm(*(share.denominator for share in self.exact))
         parts = r",\ ".join(str(share * whole) for share in self.exact)
         largest = self.level_names[self.exact.index(max(self.exact))]
-        return Stated(
-            assumes=f"Gaussian noise on {', '.join(self.level_names)}; the levels share ρ.",
+        return MethodCard(
+            assumptions=f"Gaussian noise on {', '.join(self.level_names)}; the levels share ρ.",
             formula=rf"\rho_\ell/\rho=\tfrac1{{{whole}}}\,({parts})",
             source="Abowd et al. (2022), final production settings of the redistricting file of the 2020 US Census.",
-            best=f"Counts by {largest}, which has the largest share.",
-            loses=f"Counts by {self.weakest}: their error is the farthest above that of other splits.",
+            strengths=f"Counts by {largest}, which has the largest share.",
+            limitations=f"Counts by {self.weakest}: their error is the farthest above that of other splits.",
         )
 
     @property

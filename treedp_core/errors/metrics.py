@@ -15,42 +15,42 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.noise import Moments
-from treedp_core.registry import UNSTATED, Stated, Table, table
+from treedp_core.registry import NO_CARD, MethodCard, Table, table
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
 # ---- what is to be known of each metric: assumption, formula, where it is the right one and where it misleads
 
 
-RMSE: Final = Stated(
-    assumes="A record too many is as bad for a large count as for a small one.",
+RMSE: Final = MethodCard(
+    assumptions="A record too many is as bad for a large count as for a small one.",
     formula=r"\sqrt{\tfrac1n\sum_v\mathbb E\,(\hat x_v-x_v)^2}",
-    best="Sums and differences of counts: variances add up.",
-    loses="Small counts: 10 records are nothing for a city and everything for a village.",
+    strengths="Sums and differences of counts: variances add up.",
+    limitations="Small counts: 10 records are nothing for a city and everything for a village.",
 )
-RMSRE: Final = Stated(
-    assumes="Counts below τ are taken as τ, and each level counts as much.",
+RMSRE: Final = MethodCard(
+    assumptions="Counts below τ are taken as τ, and each level counts as much.",
     formula=r"\sqrt{\frac1{h+1}\sum_\ell\frac1{n_\ell}\sum_{v\in\ell}"
     r"\mathbb E\Bigl(\frac{\hat x_v-x_v}{\max(x_v,\tau)}\Bigr)^{2}}",
-    best="Percentages, rates and conversions.",
-    loses="A τ chosen late: it decides which level matters.",
+    strengths="Percentages, rates and conversions.",
+    limitations="A τ chosen late: it decides which level matters.",
 )
-ALPHA_RMSE: Final = Stated(
-    assumes="An error of α times the count does no harm.",
+ALPHA_RMSE: Final = MethodCard(
+    assumptions="An error of α times the count does no harm.",
     formula=r"\max_v\sqrt{\mathbb E\,\max\bigl(|\hat x_v-x_v|-\alpha x_v,\,0\bigr)^2}",
-    best="Very deep trees: some mechanisms then grow only with the logarithm of the levels.",
-    loses="Counts that are added up afterwards: what is forgiven adds up, too.",
+    strengths="Very deep trees: some mechanisms then grow only with the logarithm of the levels.",
+    limitations="Counts that are added up afterwards: what is forgiven adds up, too.",
 )
-LARGEST: Final = Stated(
-    assumes="One wrong count spoils the table.",
+LARGEST: Final = MethodCard(
+    assumptions="One wrong count spoils the table.",
     formula=r"\mathbb E\,\max_v|\hat x_v-x_v|",
-    best="Promises about all counts at once, such as a band.",
-    loses="Comparing trees of different sizes: more counts have a larger worst one.",
+    strengths="Promises about all counts at once, such as a band.",
+    limitations="Comparing trees of different sizes: more counts have a larger worst one.",
 )
-SMOOTHED: Final = Stated(
-    assumes="Counts below τ are taken as τ, and each count weighs the same.",
+SMOOTHED: Final = MethodCard(
+    assumptions="Counts below τ are taken as τ, and each count weighs the same.",
     formula=r"\frac1n\sum_v\frac{\mathbb E\,|\hat x_v-x_v|}{\max(x_v,\tau)}",
-    best="A typical percentage that single bad counts do not dominate.",
-    loses="Rare large errors: absolute errors hide them.",
+    strengths="A typical percentage that single bad counts do not dominate.",
+    limitations="Rare large errors: absolute errors hide them.",
 )
 
 
@@ -111,7 +111,7 @@ class Metric:
         and {slack} (alpha in per cent) it names what it needs; they come as text.
     uses : tuple of str
         Fields of `Tolerance` the loss depends on.
-    stated : Stated
+    card : MethodCard
         What else is to be known of it.
     """
 
@@ -126,7 +126,7 @@ class Metric:
     source: str
     sentence: str
     uses: tuple[str, ...] = ()
-    stated: Stated = UNSTATED
+    card: MethodCard = NO_CARD
 
     @property
     def reads_counts(self) -> bool:
@@ -192,7 +192,7 @@ METRICS: Final[Table[Metric]] = table(
         "rmse", "RMSE", "Root mean square error: how many records a count is off, typically.",
         squared, None, True, Summary.MEAN_OVER_NODES, "records",
         "noise variances; after least squares Dawson et al., Algorithm 2",
-        "a count is typically off by about {value} records", stated=RMSE,
+        "a count is typically off by about {value} records", card=RMSE,
     ),
     Metric(
         "rmsre", "RMSRE", "Root mean square relative error; counts below the threshold τ are taken as τ. For the tree: "
@@ -214,7 +214,7 @@ METRICS: Final[Table[Metric]] = table(
         "max_absolute_error", "Largest error", "Expected error of the worst node (as in InfTDA).",
         absolute, expected_absolute, False, Summary.EXPECTED_MAX, "records",
         "distribution functions of independent errors",
-        "the worst of all {nodes} is off by about {value} records", stated=LARGEST,
+        "the worst of all {nodes} is off by about {value} records", card=LARGEST,
     ),
     Metric(
         "smoothed_relative_error", "Smoothed relative error", "Mean of |error| / max(count, τ) "

@@ -13,42 +13,42 @@ from treedp_core.mechanisms.calibration import LAWS, LevelLaw
 from treedp_core.mechanisms.level_noise import LevelNoise, level_noise
 from treedp_core.privacy import Budget, Currency, ProtectedUnit
 from treedp_core.privacy.accounting import is_numerical
-from treedp_core.registry import UNSTATED, Own, Promise, Stated, Table, table
+from treedp_core.registry import NO_CARD, MethodCard, Own, Promise, Table, table
 from treedp_core.tree import Tree
 
 # ---- what is to be known of each mechanism: assumption, formula, source, where it is best and where it loses
 
 
-LAPLACE: Final = Stated(
-    assumes="One unit moves the counts of level ℓ by at most Δ₁ in all, and the levels share ε.",
+LAPLACE: Final = MethodCard(
+    assumptions="One unit moves the counts of level ℓ by at most Δ₁ in all, and the levels share ε.",
     formula=r"p(z)=\frac{\varepsilon_\ell}{2\Delta_1}\,e^{-\varepsilon_\ell|z|/\Delta_1},\qquad"
     r"\operatorname{Var}Z=2\,(\Delta_1/\varepsilon_\ell)^2",
     source="Rameshwar et al., Theorem IV.1; Ghazi et al., Lemma 2.5.",
-    best="Pure ε on a tree of few levels.",
-    loses="Many levels: its error grows with their number, Gaussian noise's with the root of it.",
+    strengths="Pure ε on a tree of few levels.",
+    limitations="Many levels: its error grows with their number, Gaussian noise's with the root of it.",
 )
-DISCRETE_LAPLACE: Final = Stated(
-    assumes="Counts are whole; one unit moves those of level ℓ by at most Δ₁ in all, and the levels share ε.",
+DISCRETE_LAPLACE: Final = MethodCard(
+    assumptions="Counts are whole; one unit moves those of level ℓ by at most Δ₁ in all, and the levels share ε.",
     formula=r"P(Z=k)=\tanh\tfrac a2\;e^{-a|k|},\qquad a=\varepsilon_\ell/\Delta_1,\qquad"
     r"\operatorname{Var}Z=\frac1{\cosh a-1}",
     source="Dawson et al., Definition 5 and Lemma 6; a is the inverse scale.",
-    best="Pure ε, and a large one: whole counts are then often exact.",
-    loses="Many levels at a small ε, like Laplace noise.",
+    strengths="Pure ε, and a large one: whole counts are then often exact.",
+    limitations="Many levels at a small ε, like Laplace noise.",
 )
-GAUSSIAN: Final = Stated(
-    assumes="One unit moves the counts of level ℓ by at most Δ₂ in Euclidean length; a δ above 0 is acceptable.",
+GAUSSIAN: Final = MethodCard(
+    assumptions="One unit moves the counts of level ℓ by at most Δ₂ in Euclidean length; a δ above 0 is acceptable.",
     formula=r"Z\sim\mathcal N(0,\sigma_\ell^2),\qquad\sigma_\ell^2=\frac{\Delta_2^2}{2\rho_\ell},\qquad"
     r"\sum_\ell\rho_\ell=\rho(\varepsilon,\delta)",
     source="Ghazi et al., Lemma 2.6 and Corollary 2.7, with the exact σ of Balle and Wang (2018), Theorem 8.",
-    best="Many levels, or units with many records: variances of levels add up, not their deviations.",
-    loses="A large ε or few levels: it pays for its δ.",
+    strengths="Many levels, or units with many records: variances of levels add up, not their deviations.",
+    limitations="A large ε or few levels: it pays for its δ.",
 )
-DISCRETE_GAUSSIAN: Final = Stated(
-    assumes="Counts are whole; one unit moves those of level ℓ by at most Δ₂; a δ above 0 is acceptable.",
+DISCRETE_GAUSSIAN: Final = MethodCard(
+    assumptions="Counts are whole; one unit moves those of level ℓ by at most Δ₂; a δ above 0 is acceptable.",
     formula=r"P(Z=k)\propto e^{-k^2/2\sigma_\ell^2},\qquad\sigma_\ell^2=\frac{\Delta_2^2}{2\rho_\ell}",
     source="Canonne, Kamath and Steinke (2020), Theorem 4; Boninsegna, Algorithm 1.",
-    best="Many levels where counts must stay whole and be drawn exactly.",
-    loses="A large ε or few levels; its conversion to ε is a little looser than the continuous law's.",
+    strengths="Many levels where counts must stay whole and be drawn exactly.",
+    limitations="A large ε or few levels; its conversion to ε is a little looser than the continuous law's.",
 )
 
 
@@ -63,7 +63,7 @@ class Mechanism:
     plan: Callable[[Tree, Budget, ProtectedUnit], LevelNoise]
     colour: str
     promises: Promise = Promise.UNBIASED
-    stated: Stated = UNSTATED
+    card: MethodCard = NO_CARD
 
     @property
     def currency(self) -> Currency:
@@ -101,21 +101,21 @@ class _OfLevels:
 
 
 def of_levels(
-    law: LevelLaw, label: str, about: str, colour: str, *, whole: bool = False, stated: Stated = UNSTATED
+    law: LevelLaw, label: str, about: str, colour: str, *, whole: bool = False, card: MethodCard = NO_CARD
 ) -> Mechanism:
     """Return the mechanism that puts noise of one law on every level.
 
-    `whole` says that the noise is whole numbers, `stated` what else is to be known of it.
+    `whole` says that the noise is whole numbers, `card` what else is to be known of it.
     """
     promises = Promise.UNBIASED | (Promise.INTEGER if whole else Promise.NOTHING)
     LAWS.setdefault(law)
-    return Mechanism(law.name, label, about, law, _OfLevels(law), colour, promises, stated)
+    return Mechanism(law.name, label, about, law, _OfLevels(law), colour, promises, card)
 
 
 MECHANISMS: Final[Table[Mechanism]] = table(
     of_levels(
         LAWS["laplace"], "Laplace", "Laplace noise on every level; pure differential privacy.", "green",
-        stated=LAPLACE,
+        card=LAPLACE,
     ),
     of_levels(
         LAWS["discrete_laplace"],
@@ -123,10 +123,10 @@ MECHANISMS: Final[Table[Mechanism]] = table(
         "Whole-number Laplace (two-sided geometric) noise; what Dawson et al. use. Pure differential privacy.",
         "blue",
         whole=True,
-        stated=DISCRETE_LAPLACE,
+        card=DISCRETE_LAPLACE,
     ),
     of_levels(
-        LAWS["gaussian"], "Gaussian", "Gaussian noise on every level; needs delta > 0.", "pink", stated=GAUSSIAN,
+        LAWS["gaussian"], "Gaussian", "Gaussian noise on every level; needs delta > 0.", "pink", card=GAUSSIAN,
     ),
     of_levels(
         LAWS["discrete_gaussian"],
@@ -134,7 +134,7 @@ MECHANISMS: Final[Table[Mechanism]] = table(
         "Whole-number Gaussian noise, as in the 2020 US Census and InfTDA; needs delta > 0.",
         "orange",
         whole=True,
-        stated=DISCRETE_GAUSSIAN,
+        card=DISCRETE_GAUSSIAN,
     ),
 )  # fmt: skip
 

@@ -18,7 +18,7 @@ from typing import Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.plans import programs, record_file
-from treedp_core.plans.statement import Bounded, Categories, NoiseLaw, PlannedLevel, Stated
+from treedp_core.plans.statement import Bounded, Categories, NoiseLaw, PlannedLevel, Statement
 from treedp_core.plans.verify import problems
 from treedp_core.plans.words import label, open_points, promise
 from treedp_core.postprocess import POSTPROCESSORS
@@ -52,12 +52,12 @@ class Reason:
     control: str
 
 
-def refusals(plan: Stated) -> tuple[Reason, ...]:
+def refusals(plan: Statement) -> tuple[Reason, ...]:
     """Return why no program can express a plan; nothing where one can."""
     return (*_about_noise(plan), *_about_steps(plan), *_about_domain(plan))
 
 
-def _about_noise(plan: Stated) -> Iterator[Reason]:
+def _about_noise(plan: Statement) -> Iterator[Reason]:
     if wrong := problems(plan):
         told = f"It does not hold, so that what it promises would not be kept. {wrong[0]}"
         yield Reason(told, "plan", "Plan these settings instead")
@@ -74,7 +74,7 @@ def _about_noise(plan: Stated) -> Iterator[Reason]:
         yield Reason(told, "plan", "Error on the true counts (NOT PRIVATE)")
 
 
-def _about_steps(plan: Stated) -> Iterator[Reason]:
+def _about_steps(plan: Statement) -> Iterator[Reason]:
     names = [POSTPROCESSORS[one].label if one in POSTPROCESSORS else one for one in plan.postprocess]
     for name, told in zip(plan.postprocess, names, strict=True):
         if name not in programs.STEPS:
@@ -87,13 +87,13 @@ def _about_steps(plan: Stated) -> Iterator[Reason]:
                      "Budget split")  # fmt: skip
 
 
-def _with_leaves(plan: Stated) -> Iterator[PlannedLevel]:
+def _with_leaves(plan: Statement) -> Iterator[PlannedLevel]:
     """The levels that have a leaf: nodes below it do not make up for it."""
     depths = {len(path) for path in plan.domain.paths()} | {len(plan.levels) - 1}
     return (one for i, one in enumerate(plan.levels) if i in depths)
 
 
-def _about_domain(plan: Stated) -> Iterator[Reason]:
+def _about_domain(plan: Statement) -> Iterator[Reason]:
     domain = plan.domain
     if plan.weighted and not plan.recipe.weight:
         yield Reason(
@@ -115,12 +115,12 @@ def _about_domain(plan: Stated) -> Iterator[Reason]:
         yield Reason(f"A level of {whole(most)} nodes cannot be measured node by node.", "data", "Levels from the top")
 
 
-def refusals_of_tumult(plan: Stated) -> tuple[Reason, ...]:
+def refusals_of_tumult(plan: Statement) -> tuple[Reason, ...]:
     """Return why no program for Tumult Analytics can express a plan; nothing where one can."""
     return (*refusals(plan), *_about_tumult(plan))
 
 
-def _about_tumult(plan: Stated) -> Iterator[Reason]:
+def _about_tumult(plan: Statement) -> Iterator[Reason]:
     if plan.law in (NoiseLaw.LAPLACE, NoiseLaw.GAUSSIAN):
         told = f"Tumult Analytics adds whole-number noise to counts, not {plan.law.label} noise."
         yield Reason(told, "plan", "Mechanism")
@@ -144,11 +144,11 @@ class Library:
 
     name: str
     label: str
-    write: Callable[[Stated], str]
-    refusals: Callable[[Stated], tuple[Reason, ...]]
+    write: Callable[[Statement], str]
+    refusals: Callable[[Statement], tuple[Reason, ...]]
 
 
-def not_covered(plan: Stated) -> tuple[str, ...]:
+def not_covered(plan: Statement) -> tuple[str, ...]:
     """Return what no program of a hand over does, a sentence each; then the plan's open points."""
     recipe = plan.recipe
     return (
@@ -163,7 +163,7 @@ def not_covered(plan: Stated) -> tuple[str, ...]:
     )
 
 
-def opendp_program(plan: Stated) -> str:
+def opendp_program(plan: Statement) -> str:
     """Return a program for OpenDP that measures every level of the plan: it takes prepared records, and writes a CSV.
 
     Raises
@@ -186,7 +186,7 @@ def opendp_program(plan: Stated) -> str:
     )
 
 
-def tumult_program(plan: Stated) -> str:
+def tumult_program(plan: Statement) -> str:
     """Return a program for Tumult Analytics that measures every level of the plan, as `opendp_program`.
 
     Raises
@@ -221,7 +221,7 @@ LIBRARIES: Final = (
 # ---- the parts of a program
 
 
-def _common(plan: Stated, most: int) -> dict[str, str]:
+def _common(plan: Statement, most: int) -> dict[str, str]:
     marked = label(plan)
     about = [*([marked] if marked else []), *open_points(plan), *not_covered(plan)[:4]]
     lines = [line for point in about for line in textwrap.wrap(f"- {point}", 112, subsequent_indent="  ")]
@@ -237,12 +237,12 @@ def _common(plan: Stated, most: int) -> dict[str, str]:
     }
 
 
-def _for_levels(plan: Stated) -> float:
+def _for_levels(plan: Statement) -> float:
     assert plan.tuned is not None
     return float_above(Fraction(plan.charged) - Fraction(plan.tuned.spent))
 
 
-def _records(plan: Stated, most: int) -> str:
+def _records(plan: Statement, most: int) -> str:
     """The lines that read the records and add them up, and those for what follows the noise."""
     bins = plan.domain.bins
     after = [programs.OF_TREE if bins is None else programs.OF_BINS]
@@ -261,13 +261,13 @@ def _records(plan: Stated, most: int) -> str:
     )
 
 
-def _other(plan: Stated) -> str:
+def _other(plan: Statement) -> str:
     """The leaf of records that fit nowhere."""
     at = record_file.other(plan)
     return "None" if at is None else f"LEAVES[{at}]"
 
 
-def _leaves(plan: Stated) -> str:
+def _leaves(plan: Statement) -> str:
     """The lines that make LEAVES, the path of each leaf; and BINS, their cells, where these are bins."""
     domain, bins = plan.domain, plan.domain.bins
     if bins is not None:
@@ -285,7 +285,7 @@ def _lines(name: str, values: Sequence[object]) -> str:
     return f"{name} = [\n{inner}]"
 
 
-def _cases(plan: Stated) -> Iterator[tuple[float, ...]]:
+def _cases(plan: Statement) -> Iterator[tuple[float, ...]]:
     """How far each level moves in each way that a unit can change: L1 for epsilon, L2 for rho, rounded up."""
     levels = [Capacities(one.capacities, one.leaves == plan.levels[0].leaves) for one in plan.levels]
     l1, l2 = level_sensitivities(plan.unit, levels, plan.spread)

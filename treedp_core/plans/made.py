@@ -28,7 +28,7 @@ from treedp_core.plans.statement import (
     Domain,
     NoiseLaw,
     PlannedLevel,
-    Stated,
+    Statement,
     SumsOfBins,
     TrueError,
 )
@@ -110,7 +110,7 @@ Made = Experiment | Split | CdfPlan | DividedPlan | PartitionPlan | MatrixPlan |
 Data = Dataset | Subject | CountedBins
 
 
-def state(noise: Planned, data: Data, source: Dataset | None) -> Stated:
+def state(noise: Planned, data: Data, source: Dataset | None) -> Statement:
     """Return what the plan of a release states of its noise and of the data, which were counted from `source`.
 
     Raises
@@ -124,7 +124,7 @@ def state(noise: Planned, data: Data, source: Dataset | None) -> Stated:
     ledger = Ledger(noise.unit, law.currency, noise.total, noise.tuned, _finite(noise.per_level))
     recipe = _recipe(source)
     total_records = int(data.counts.sum()) if isinstance(data, CountedBins) else data.total
-    return Stated(
+    return Statement(
         title=data.name,
         whom="",
         released=noise.released,
@@ -148,7 +148,7 @@ def state(noise: Planned, data: Data, source: Dataset | None) -> Stated:
     )
 
 
-def state_of_sums(made: MatrixPlan, data: Data, source: Dataset | None) -> Stated:
+def state_of_sums(made: MatrixPlan, data: Data, source: Dataset | None) -> Statement:
     """Return what the plan of a release by a matrix states: its noise is on weighted sums of all bins.
 
     Raises
@@ -160,7 +160,7 @@ def state_of_sums(made: MatrixPlan, data: Data, source: Dataset | None) -> State
         raise InputError("PLAN_DATA", "Expected the bins whose cumulative counts are released.")
     unit, law, recipe = made.settings.unit, NoiseLaw(made.settings.mechanism), _recipe(source)
     matrix, promise = _matrix(made, law), made.guarantee
-    return Stated(
+    return Statement(
         title=data.name,
         whom="",
         released=CUMULATIVE,

@@ -11,7 +11,7 @@ from typing import Final
 from treedp_core.checks import InputError, echo
 from treedp_core.plans import verify, words
 from treedp_core.plans.made import Data, Made, planned, state, state_of_sums, true_error
-from treedp_core.plans.statement import Stated
+from treedp_core.plans.statement import Statement
 from treedp_core.plans.verify import does_not_hold, problems
 from treedp_core.privacy.prior_provenance import Origin
 from treedp_core.records import Dataset, strict_json
@@ -37,7 +37,7 @@ STYLE: Final = (
 CHECKED: Final = "Checked: the cost of every level, their total and the promise were worked out again from the scales."
 
 
-def markdown(plan: Stated) -> str:
+def markdown(plan: Statement) -> str:
     """Return the plan as Markdown; user text stands in code, where nothing is markup."""
     table = words.level_table(plan)
     rows = [list(table), ["---"] * len(table), *map(list, zip(*table.values(), strict=True))]
@@ -54,7 +54,7 @@ def markdown(plan: Stated) -> str:
     ])  # fmt: skip
 
 
-def page(plan: Stated) -> str:
+def page(plan: Statement) -> str:
     """Return the plan as one HTML page that needs nothing else, and prints."""
     table = words.level_table(plan)
     head = "".join(f"<th>{html.escape(name)}</th>" for name in table)
@@ -78,7 +78,7 @@ def page(plan: Stated) -> str:
     )
 
 
-def _told(plan: Stated) -> str:
+def _told(plan: Statement) -> str:
     return (
         "Costs, sensitivities, scales and margins are rounded up. Errors are those of the noise; they depend on no "
         "record. A dash: not measured, or not known before the counts are."
@@ -94,10 +94,10 @@ def _code(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class ReleasePlan(Stated):
+class ReleasePlan(Statement):
     r"""A release as a document: its numbers depend on no record, unless errors on the true counts were asked for.
 
-    The fields are those of `Stated`. Make one by `of`, or read one by `from_json`.
+    The fields are those of `Statement`. Make one by `of`, or read one by `from_json`.
 
     >>> import io
     >>> from treedp_core.experiment import Experiment

@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from treedp_core.checks import InputError
-from treedp_core.plans.statement import Bins, Stated
+from treedp_core.plans.statement import Bins, Statement
 from treedp_core.records import (
     Dataset,
     ReadOptions,
@@ -41,13 +41,13 @@ _OF_A_FILE: Final = ("encoding", "delimiter", "sheet")
 Cells = tuple[str, ...]
 
 
-def header(plan: Stated) -> list[str]:
+def header(plan: Statement) -> list[str]:
     """Return the names of the columns; the last one holds the first 16 digits of the plan's SHA-256."""
     digest = hashlib.sha256(strict_json.write(plan).encode("utf-8")).hexdigest()
     return [*columns(plan), f"records of plan {digest[:16]}"]
 
 
-def columns(plan: Stated) -> list[str]:
+def columns(plan: Statement) -> list[str]:
     """Return the columns of the file of records that a plan counts, in the order of its levels."""
     bins = plan.domain.bins
     if bins is None:
@@ -55,7 +55,7 @@ def columns(plan: Stated) -> list[str]:
     return [bins.column] if bins.is_numeric else list(bins.columns)
 
 
-def cells(plan: Stated) -> Iterator[Cells]:
+def cells(plan: Statement) -> Iterator[Cells]:
     """Return the labels that stand in the file for each leaf of a plan, in its order."""
     domain, n = plan.domain, len(columns(plan))
     if domain.bins is not None and domain.bins.is_numeric:
@@ -64,7 +64,7 @@ def cells(plan: Stated) -> Iterator[Cells]:
     return (_padded(path, n) for path in domain.labels())
 
 
-def other(plan: Stated) -> int | None:
+def other(plan: Statement) -> int | None:
     """Return which leaf takes the records that fit nowhere, by its position; None where the tree has none."""
     found = {one: at for at, one in enumerate(cells(plan))}
     n, label = len(columns(plan)), OTHER
@@ -73,7 +73,7 @@ def other(plan: Stated) -> int | None:
     return found.get(_padded((label,), n), found.get((OTHER,) * n))
 
 
-def records_of(plan: Stated, data: Dataset) -> bytes:
+def records_of(plan: Statement, data: Dataset) -> bytes:
     """Return the file of records of data that were counted by the recipe of a plan: NOT PRIVATE.
 
     Raises
@@ -93,7 +93,7 @@ def records_of(plan: Stated, data: Dataset) -> bytes:
     return out.getvalue().encode("utf-8")
 
 
-def misfit(plan: Stated, data: Dataset) -> InputError | None:
+def misfit(plan: Statement, data: Dataset) -> InputError | None:
     """Return why data are not those of a plan, as far as that is seen at a glance: by recipe and columns."""
     told = ""
     found = replace(data.report.recipe, **{name: getattr(plan.recipe, name) for name in _OF_A_FILE})
@@ -104,7 +104,7 @@ def misfit(plan: Stated, data: Dataset) -> InputError | None:
     return InputError(CODE, told) if told else None
 
 
-def recount(plan: Stated, origin: Origin, options: ReadOptions | None = None) -> Dataset:
+def recount(plan: Statement, origin: Origin, options: ReadOptions | None = None) -> Dataset:
     """Return the counts of a file of records by the recipe of a plan; what `options` say holds instead of the plan's.
 
     Raises
@@ -132,7 +132,7 @@ def recount(plan: Stated, origin: Origin, options: ReadOptions | None = None) ->
     )  # fmt: skip
 
 
-def _held(plan: Stated, data: Dataset) -> Counter[Cells]:
+def _held(plan: Statement, data: Dataset) -> Counter[Cells]:
     """Records of each leaf that holds any, by what stands in the file for it."""
     leaves = data.tree.leaves[data.counts[data.tree.leaves] > 0]
     names, by_number = data.labels.level_names[1:], _is_by_number(plan)
@@ -147,7 +147,7 @@ def _held(plan: Stated, data: Dataset) -> Counter[Cells]:
     return found
 
 
-def _is_by_number(plan: Stated) -> bool:
+def _is_by_number(plan: Statement) -> bool:
     return plan.domain.bins is not None and plan.domain.bins.is_numeric
 
 
@@ -167,7 +167,7 @@ def _edges(bins: Bins) -> dict[str, Any]:
     return dict(zip(("lower", "upper"), bins.edges, strict=True)) | {"n_bins": bins.n_within}
 
 
-def _domain(plan: Stated) -> CountedDomain:
+def _domain(plan: Statement) -> CountedDomain:
     """The domain as the reader takes it; a leaf for all else is left to the reader, which says what it put there."""
     names, at = columns(plan), other(plan)
     if len(plan.domain.categories) > 1:

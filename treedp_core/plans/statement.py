@@ -288,7 +288,7 @@ class TrueError:
 
 
 @dataclass(frozen=True)
-class Stated:
+class Statement:
     """Everything a plan states: see `ReleasePlan`.
 
     Parameters

@@ -13,7 +13,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.mechanisms.calibration import LAWS, level_law
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Laplace, Law
-from treedp_core.plans.statement import NoiseLaw, Stated
+from treedp_core.plans.statement import NoiseLaw, Statement
 from treedp_core.privacy import Accounting, ProtectedUnit, Spread, budget_from_shares
 from treedp_core.privacy.accounting import epsilon_of_levels, largest_total
 from treedp_core.privacy.conversions import epsilon_to_rho
@@ -57,12 +57,12 @@ class Together:
         )
 
 
-def together(plans: Sequence[Stated], delta: float | None = None) -> Together:
+def together(plans: Sequence[Statement], delta: float | None = None) -> Together:
     """Return what plans promise together when all are released once.
 
     Parameters
     ----------
-    plans : sequence of Stated
+    plans : sequence of Statement
         At least one; all of the same unit, its records anywhere, and none tuned on a release that was paid for.
     delta : float, optional
         For all of them, at least 0; where it is less than their deltas sum to, they can be composed only. By default
@@ -103,7 +103,7 @@ def together(plans: Sequence[Stated], delta: float | None = None) -> Together:
     return Together(len(plans), added, slack, added, Accounting.FORMULA)
 
 
-def _composed(plans: Sequence[Stated], delta: float) -> float | None:
+def _composed(plans: Sequence[Statement], delta: float) -> float | None:
     """Epsilon of all noises at once; None where some cannot be composed."""
     if any(
         one.law is NoiseLaw.GAUSSIAN or one.matrix is not None or (one.tuned is not None and one.tuned.spent)
@@ -131,7 +131,7 @@ def _law(law: NoiseLaw, scale: float | None) -> Law | None:
 MOST_LEVELS: Final = 64
 
 
-def less_noise(plan: Stated) -> float:
+def less_noise(plan: Statement) -> float:
     """Part of the noise that a plan's promise needs less of by numerical accounting than by the formula, 0 to 1.
 
     The same split of the budget is taken for both. 0 where numerical accounting covers no such noise.

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Final
 
 from treedp_core.plans.composition import composed_delta
-from treedp_core.plans.statement import NoiseLaw, PlannedLevel, Stated, SumsOfBins
+from treedp_core.plans.statement import NoiseLaw, PlannedLevel, Statement, SumsOfBins
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.unit import NeighbouringRelation, Spread
 from treedp_core.words import privacy_text, promise_text
@@ -31,7 +31,7 @@ Moved = tuple[int, int]
 """How far one unit can move a level: in sum of absolute changes, and in sum of their squares."""
 
 
-def problems(plan: Stated) -> tuple[str, ...]:
+def problems(plan: Statement) -> tuple[str, ...]:
     """Return what does not hold in a plan, a sentence each; nothing where all does."""
     return tuple(itertools.chain(_of_shape(plan), _of_levels(plan), _of_total(plan), _of_noise(plan)))
 
@@ -41,24 +41,24 @@ def does_not_hold(found: tuple[str, ...]) -> str:
     return f"This plan does not hold: {' '.join(found)}" if found else ""
 
 
-def cost(plan: Stated) -> Fraction:
+def cost(plan: Statement) -> Fraction:
     """Return what the levels cost, from their scales alone: the most that a unit's coming, going or change can lose."""
     return sum(_worst(plan), Fraction(0))
 
 
-def running_costs(plan: Stated) -> list[float]:
+def running_costs(plan: Statement) -> list[float]:
     """Return that cost added up level by level, and last with what the split was tuned on, if that cost anything."""
     spent = [Fraction(plan.tuned.spent)] if plan.tuned is not None and plan.tuned.spent else []
     return [float(total) for total in itertools.accumulate([*_worst(plan), *spent])]
 
 
-def _worst(plan: Stated) -> list[Fraction]:
+def _worst(plan: Statement) -> list[Fraction]:
     """What each level costs in the case that costs most in all."""
     every = [[_loss(plan, *pair) for pair in zip(plan.levels, case, strict=True)] for case in cases(plan)]
     return max(every, key=sum)
 
 
-def cases(plan: Stated) -> list[list[Moved]]:
+def cases(plan: Statement) -> list[list[Moved]]:
     """Return how far every level moves in each way that a unit can change, exactly.
 
     Records that lie on one leaf move it by m when they come or go, and two counts by m when they are replaced.
@@ -81,7 +81,7 @@ def cases(plan: Stated) -> list[list[Moved]]:
     return [[(0, 0) if _holds_all(plan, one) else moved for one, moved in zip(levels, both, strict=True)]]
 
 
-def _of_sums(plan: Stated, matrix: SumsOfBins) -> list[list[Moved]]:
+def _of_sums(plan: Statement, matrix: SumsOfBins) -> list[list[Moved]]:
     """A record that comes or goes moves the sums by its column, one that is replaced by the difference of two.
 
     In multiples of `_step`. The sum of n absolute values is at most the root of n times that of their squares.
@@ -98,12 +98,12 @@ def _of_sums(plan: Stated, matrix: SumsOfBins) -> list[list[Moved]]:
     return [[alone, (math.isqrt(matrix.rows * square - 1) + 1 if square else 0, square)]]
 
 
-def _step(plan: Stated) -> int:
+def _step(plan: Statement) -> int:
     """How many of the steps that whole numbers are in make one record: weights of a matrix may be smaller than one."""
     return 1 if plan.matrix is None else 2**plan.matrix.bits
 
 
-def _holds_all(plan: Stated, level: PlannedLevel) -> bool:
+def _holds_all(plan: Statement, level: PlannedLevel) -> bool:
     return level.nodes == 1 and level.leaves == plan.levels[0].leaves
 
 
@@ -133,7 +133,7 @@ def _replaced(level: PlannedLevel, m: int, is_whole: bool) -> Moved:
     return 2 * min(m, apart), _apart(level, min(m, apart))
 
 
-def _loss(plan: Stated, level: PlannedLevel, moved: Moved) -> Fraction:
+def _loss(plan: Statement, level: PlannedLevel, moved: Moved) -> Fraction:
     """What a level with noise of its scale tells of such a change: L1 / b in epsilon, or L2^2 / (2 sigma^2) in rho."""
     if level.scale is None:
         return Fraction(0)
@@ -144,7 +144,7 @@ def _loss(plan: Stated, level: PlannedLevel, moved: Moved) -> Fraction:
 # ---- the parts of a plan
 
 
-def _of_shape(plan: Stated) -> Iterator[str]:
+def _of_shape(plan: Statement) -> Iterator[str]:
     levels, domain = plan.levels, plan.domain
     if plan.matrix is not None:
         yield from _of_columns(plan, plan.matrix)
@@ -171,7 +171,7 @@ def _of_shape(plan: Stated) -> Iterator[str]:
         yield "The domain does not list as many leaves as the tree has."
 
 
-def _of_columns(plan: Stated, matrix: SumsOfBins) -> Iterator[str]:
+def _of_columns(plan: Statement, matrix: SumsOfBins) -> Iterator[str]:
     if plan.levels[1].nodes != matrix.rows or plan.levels[1].leaves != plan.levels[0].leaves:
         yield "The matrix has other sums than its level."
     if plan.spread is not Spread.STACKED:
@@ -182,7 +182,7 @@ def _of_columns(plan: Stated, matrix: SumsOfBins) -> Iterator[str]:
         yield "No two columns of the matrix are so far apart as it says, or none are apart at all."
 
 
-def _of_levels(plan: Stated) -> Iterator[str]:
+def _of_levels(plan: Statement) -> Iterator[str]:
     every, step = cases(plan), _step(plan)
     most = [(max(one[0] for one in moves), max(one[1] for one in moves)) for moves in zip(*every, strict=True)]
     for i, (one, first) in enumerate(zip(plan.levels, every[0], strict=True)):
@@ -198,7 +198,7 @@ def _of_levels(plan: Stated) -> Iterator[str]:
             )
 
 
-def _of_total(plan: Stated) -> Iterator[str]:
+def _of_total(plan: Statement) -> Iterator[str]:
     tuned = plan.tuned
     spent = Fraction(tuned.spent) if tuned is not None else Fraction(0)
     if tuned is not None and tuned.spent:
@@ -224,7 +224,7 @@ def _of_total(plan: Stated) -> Iterator[str]:
         )
 
 
-def _of_noise(plan: Stated) -> Iterator[str]:
+def _of_noise(plan: Statement) -> Iterator[str]:
     step = _step(plan)
     for i, one in enumerate(plan.levels):
         if one.scale is None:
@@ -238,7 +238,7 @@ def _of_noise(plan: Stated) -> Iterator[str]:
 # ---- from the cost to the promise
 
 
-def _is_promised(plan: Stated, total: Fraction, tuned: Fraction) -> bool:
+def _is_promised(plan: Statement, total: Fraction, tuned: Fraction) -> bool:
     epsilon = Fraction(plan.epsilon)
     if plan.law in (NoiseLaw.LAPLACE, NoiseLaw.DISCRETE_LAPLACE):
         return total <= epsilon
@@ -257,7 +257,7 @@ def _is_promised(plan: Stated, total: Fraction, tuned: Fraction) -> bool:
     return plan.accounting is Accounting.NUMERICAL and not tuned and _is_composed(plan)
 
 
-def _is_composed(plan: Stated) -> bool:
+def _is_composed(plan: Statement) -> bool:
     """Whether the noise of all levels, composed again, keeps the promise in each way that a unit can change."""
     if plan.spread is not Spread.STACKED:
         return False
@@ -268,7 +268,7 @@ def _is_composed(plan: Stated) -> bool:
     )
 
 
-def _changes(plan: Stated) -> list[list[tuple[int, ...]]]:
+def _changes(plan: Statement) -> list[list[tuple[int, ...]]]:
     """How far single counts of every level move: where columns are known some records move, others come or go."""
     if plan.unit.relation is not NeighbouringRelation.REPLACE_UNKNOWN:
         return [[(square // far,) * (far * far // square) if square else () for far, square in one]

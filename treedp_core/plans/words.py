@@ -8,7 +8,7 @@ from typing import Final
 
 from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.plans.statement import TABLE, Bounded, Categories, NoiseLaw, PlannedLevel, Stated, SumsOfBins
+from treedp_core.plans.statement import TABLE, Bounded, Categories, NoiseLaw, PlannedLevel, Statement, SumsOfBins
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import Currency, NeighbouringRelation, Precision
 from treedp_core.privacy.accounting import Accounting
@@ -36,24 +36,24 @@ MOST_EDGES: Final = 20
 """Edges of unequal bins that a sentence lists."""
 
 
-def sentence(plan: Stated) -> str:
+def sentence(plan: Statement) -> str:
     """Return the accounting statement, ready for a methods section: ε, δ, ρ and scales are rounded up."""
     parts = [_released(plan), _protected(plan), _noise(plan), *_exact(plan), _cost(plan), *_after(plan)]
     return " ".join(parts)
 
 
-def promise(plan: Stated) -> str:
+def promise(plan: Statement) -> str:
     """Return the promise alone, such as "(ε = 1)-differential privacy", and how it was found where there are ways."""
     return _pair(plan) + (f" {plan.accounting.told}" if plan.accounting is not None else "")
 
 
-def _pair(plan: Stated) -> str:
+def _pair(plan: Statement) -> str:
     pair = f"ε = {privacy_text(plan.epsilon)}" + (f", δ = {setting_text(plan.delta)}" if plan.delta else "")
     ideal = " in exact arithmetic" if plan.law.precision is Precision.IDEAL else ""
     return f"({pair})-differential privacy{ideal}"
 
 
-def label(plan: Stated) -> str:
+def label(plan: Statement) -> str:
     """Return NOT PRIVATE and why, which every copy must begin with, where the plan tells of true counts; or nothing."""
     why = []
     if plan.tuned is not None and not plan.tuned.is_private:
@@ -63,7 +63,7 @@ def label(plan: Stated) -> str:
     return f"{NOT_PRIVATE}: {' and '.join(why)}." if why else ""
 
 
-def _released(plan: Stated) -> str:
+def _released(plan: Statement) -> str:
     if plan.matrix is not None:
         others = plan.domain.bins is not None and plan.domain.bins.has_other
         bins = plural(plan.levels[0].leaves - others, "bin")
@@ -83,7 +83,7 @@ def _named(name: str) -> str:
     return name if _WORDS.fullmatch(name) else f"“{name.strip()}”"
 
 
-def _protected(plan: Stated) -> str:
+def _protected(plan: Statement) -> str:
     whom = f" One unit is one {plan.whom}." if plan.whom else ""
     who = (
         f" Counting left out what a unit had beyond {plural(plan.recipe.bound, 'record')}."
@@ -93,7 +93,7 @@ def _protected(plan: Stated) -> str:
     return f"The release protects {plan.unit.describe(plan.spread)}.{whom}{who}"
 
 
-def _noise(plan: Stated) -> str:
+def _noise(plan: Statement) -> str:
     noisy = [(i, one) for i, one in enumerate(plan.levels) if one.scale is not None]
     if not noisy:
         return "No level needs noise."
@@ -109,7 +109,7 @@ def _noise(plan: Stated) -> str:
     return f"Every measured count gets independent {plan.law.label} noise with {which}."
 
 
-def _exact(plan: Stated) -> list[str]:
+def _exact(plan: Statement) -> list[str]:
     told = []
     if plan.matrix is not None:
         return ["The number of records is published exactly."] if plan.levels[0].is_public else []
@@ -127,7 +127,7 @@ def _levels(which: list[int]) -> str:
     return f"{'Level' if len(which) == 1 else 'Levels'} {', '.join(map(str, which))}"
 
 
-def _cost(plan: Stated) -> str:
+def _cost(plan: Statement) -> str:
     costs = [one.amount for one in plan.levels if one.amount]
     terms = " + ".join(map(privacy_text, costs)) if len(set(costs)) > 1 else _equal(costs)
     paid = 0.0 if plan.tuned is None else plan.tuned.spent
@@ -159,14 +159,14 @@ _FORMULA: Final = "the conversion of Canonne, Kamath and Steinke (2020)"
 _NUMERICAL: Final = "which composes the losses of all noise (Canonne et al., 2020; Doroshenko et al., 2022)"
 
 
-def _way(plan: Stated) -> Accounting | None:
+def _way(plan: Statement) -> Accounting | None:
     """How the cost becomes the promise; None by the exact formula of normal noise."""
     if plan.law is NoiseLaw.GAUSSIAN and (plan.tuned is None or not plan.tuned.spent):
         return None
     return plan.accounting or Accounting.FORMULA
 
 
-def conversion(plan: Stated) -> str:
+def conversion(plan: Statement) -> str:
     """Return how the total becomes the promise, in words."""
     if plan.currency is Currency.EPSILON:
         return "none: ε adds up over the levels"
@@ -182,20 +182,20 @@ def _equal(costs: list[float]) -> str:
     return f"{len(costs)} × {privacy_text(costs[0])}" if costs else "none"
 
 
-def _after(plan: Stated) -> list[str]:
+def _after(plan: Statement) -> list[str]:
     if not plan.postprocess:
         return []
     return [f"Afterwards {steps(plan)} is applied, which reads no records and costs nothing."]
 
 
-def steps(plan: Stated) -> str:
+def steps(plan: Statement) -> str:
     """Return the post-processing in words."""
     return ", then ".join(
         lower_first(POSTPROCESSORS[name].label) if name in POSTPROCESSORS else name for name in plan.postprocess
     ) or "none"  # fmt: skip
 
 
-def bound(plan: Stated) -> str:
+def bound(plan: Statement) -> str:
     """Return who sees to it that no unit has too many records, in words."""
     most, counted = plural(plan.unit.contributions, "record"), plan.recipe.bound
     if plan.bounded is Bounded.COUNTED:
@@ -222,7 +222,7 @@ def edges(ends: tuple[float, ...]) -> str:
     return f" with edges at {', '.join(told)}"
 
 
-def domain(plan: Stated) -> str:
+def domain(plan: Statement) -> str:
     """Return where the categories come from, in words."""
     one = plan.domain
     if one.source is Categories.FROM_DATA:
@@ -237,7 +237,7 @@ def domain(plan: Stated) -> str:
     return f"public, {listed}" + (f", SHA-256 {one.digest[:16]}…" if one.digest else "")
 
 
-def law(plan: Stated) -> str:
+def law(plan: Statement) -> str:
     """Return what the mechanism is called."""
     return MECHANISMS[plan.law.value].label
 
@@ -245,12 +245,12 @@ def law(plan: Stated) -> str:
 # ---- what is open
 
 
-def open_points(plan: Stated) -> tuple[str, ...]:
+def open_points(plan: Statement) -> tuple[str, ...]:
     """Return what somebody must still see to before anything is published, a sentence each."""
     return tuple(point for point in (*_about_counts(plan), *_about_data(plan), *_about_noise(plan)) if point)
 
 
-def _about_counts(plan: Stated) -> list[str]:
+def _about_counts(plan: Statement) -> list[str]:
     tuned = plan.tuned
     points = ["Errors on the true counts are stated: take them out before anybody else reads this plan."]
     told = points if plan.true_error is not None else []
@@ -266,7 +266,7 @@ def _about_counts(plan: Stated) -> list[str]:
     return told
 
 
-def _about_data(plan: Stated) -> list[str]:
+def _about_data(plan: Statement) -> list[str]:
     most = plural(plan.unit.contributions, "record")
     known = plan.unit.known_levels - 1
     return [
@@ -290,7 +290,7 @@ def _about_data(plan: Stated) -> list[str]:
     ]  # fmt: skip
 
 
-def _about_noise(plan: Stated) -> list[str]:
+def _about_noise(plan: Statement) -> list[str]:
     delta = setting_text(plan.delta)
     continuous = plan.law.precision is Precision.IDEAL
     return [
@@ -310,7 +310,7 @@ def _about_noise(plan: Stated) -> list[str]:
 # ---- tables
 
 
-def summary(plan: Stated) -> list[tuple[str, str]]:
+def summary(plan: Statement) -> list[tuple[str, str]]:
     """Return what holds for the whole plan, as pairs of a name and words; user text among them."""
     rows = [
         ("Data", plan.title),
@@ -335,7 +335,7 @@ def summary(plan: Stated) -> list[tuple[str, str]]:
     return rows
 
 
-def counted(plan: Stated) -> str:
+def counted(plan: Statement) -> str:
     """Return how rows become records, in words."""
     recipe = plan.recipe
     told = ["each is one record"]
@@ -363,14 +363,14 @@ def matrix(one: SumsOfBins) -> str:
     )
 
 
-def of_total(plan: Stated) -> str:
+def of_total(plan: Statement) -> str:
     """Return the cost rounded up, and the total as it was set, or rounded down where it was worked out."""
     cost = privacy_text(plan.charged)
     total = setting_text(plan.total) if plan.currency is Currency.EPSILON else budget_text(plan.total)
     return f"{cost} of {total}" if float(cost) <= float(total) else f"{cost}, the whole budget"
 
 
-def tuned(plan: Stated) -> str:
+def tuned(plan: Statement) -> str:
     """Return what the split was tuned on and what that cost, in words."""
     if plan.tuned is None:
         return "nothing: it looks at no counts"
@@ -378,7 +378,7 @@ def tuned(plan: Stated) -> str:
     return f"{plan.tuned.kind.value}{spent}"
 
 
-def level_table(plan: Stated) -> Table:
+def level_table(plan: Statement) -> Table:
     """Return the levels as columns of words, for people; a column of errors on the true counts says so."""
     levels = plan.levels
     scale = "σ" if plan.currency is Currency.RHO else "scale b"
@@ -399,7 +399,7 @@ def level_table(plan: Stated) -> Table:
     return columns
 
 
-def _sensitivity(plan: Stated, level: PlannedLevel) -> str:
+def _sensitivity(plan: Statement, level: PlannedLevel) -> str:
     value = level.sensitivity_l2 if plan.currency is Currency.RHO else level.sensitivity_l1
     square = Fraction(value) ** 2
     nearest = round(square)

@@ -13,7 +13,7 @@ from treedp_core.errors import Tolerance
 from treedp_core.noise import Law
 from treedp_core.postprocess import least_squares, pruning, shrink, top_down, tree_nnls
 from treedp_core.privacy.promise import Release
-from treedp_core.registry import UNSTATED, Promise, Stated, Table, lookup, table
+from treedp_core.registry import NO_CARD, MethodCard, Promise, Table, lookup, table
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
 # ---- clamp negative estimates to zero: plausible to a reader, but biased
@@ -41,63 +41,63 @@ def clamp(estimate: AnyArray) -> AnyArray:
 
 _FROM_THE_ROOT: Final = "Parents are right: each family is fitted to the parent's released count, from the root down."
 
-LEAST_SQUARES: Final = Stated(
-    assumes="Errors of the counts are independent, without bias, and their variances are known.",
+LEAST_SQUARES: Final = MethodCard(
+    assumptions="Errors of the counts are independent, without bias, and their variances are known.",
     formula=r"\hat x=\arg\min_{x\ \text{adds up}}\ \sum_v\frac{(y_v-x_v)^2}{\sigma_v^2}",
     source="Dawson et al., Algorithm 2 (best linear unbiased: Gauss and Markov).",
-    best="Always, among estimates that are linear and without bias: no count gets worse.",
-    loses="Counts far below the noise: rules that refuse negative counts know more there.",
+    strengths="Always, among estimates that are linear and without bias: no count gets worse.",
+    limitations="Counts far below the noise: rules that refuse negative counts know more there.",
 )
-NON_NEGATIVE: Final = Stated(
-    assumes="True counts are at least 0.",
+NON_NEGATIVE: Final = MethodCard(
+    assumptions="True counts are at least 0.",
     formula=r"\hat x_v=\max(0,\,y_v)",
     source="Dawson et al., Sec. 7 (named as future work).",
-    best="Single counts near 0 at a small ε.",
-    loses="Sums: small counts come out too large, and children no longer add up.",
+    strengths="Single counts near 0 at a small ε.",
+    limitations="Sums: small counts come out too large, and children no longer add up.",
 )
-SHRINK: Final = Stated(
-    assumes="An error of α times the count is forgiven.",
+SHRINK: Final = MethodCard(
+    assumptions="An error of α times the count is forgiven.",
     formula=r"\hat x_v=\max\bigl(0,\,(1-\alpha)\,y_v\bigr),\qquad"
     r"\sup_w\text{α-RMSE}=(1-\alpha)\,\sigma/\sqrt2\quad(\alpha\ge0.3)",
     source="Our own; the error is that of Ghazi et al., Definition 1.4.",
-    best="The α-RMSE of trees with up to about a thousand levels.",
-    loses="Every error that forgives nothing: each count comes out too small.",
+    strengths="The α-RMSE of trees with up to about a thousand levels.",
+    limitations="Every error that forgives nothing: each count comes out too small.",
 )
-INTOPT: Final = Stated(
-    assumes=_FROM_THE_ROOT,
+INTOPT: Final = MethodCard(
+    assumptions=_FROM_THE_ROOT,
     formula=r"\hat x=\arg\min_{x\in\mathbb Z_{\ge0}^n,\ \sum_i x_i=c}\ \max_i|x_i-y_i|",
     source="Boninsegna, problem P(x, c) and IntOpt; bounded by his Theorem 1.",
-    best="Sparse tables: small counts are cut to 0, so that fewer places come out that never were.",
-    loses="Dense tables: of all closest fits it need not be the closest in squares.",
+    strengths="Sparse tables: small counts are cut to 0, so that fewer places come out that never were.",
+    limitations="Dense tables: of all closest fits it need not be the closest in squares.",
 )
-WATER_FILLING: Final = Stated(
-    assumes=_FROM_THE_ROOT,
+WATER_FILLING: Final = MethodCard(
+    assumptions=_FROM_THE_ROOT,
     formula=r"\hat x_i=\max(0,\,y_i+\lambda)\ \text{rounded},\qquad\textstyle\sum_i\hat x_i=c",
     source="Our own; it solves P(x, c) of Boninsegna for every convex distance at once.",
-    best="Dense tables: closest in absolute, squared and largest distance at once.",
-    loses="Sparse tables: noise above 0 is kept at more places that have no record.",
+    strengths="Dense tables: closest in absolute, squared and largest distance at once.",
+    limitations="Sparse tables: noise above 0 is kept at more places that have no record.",
 )
-NON_NEGATIVE_LEAST_SQUARES: Final = Stated(
-    assumes="Errors are independent with known variances, and true counts are at least 0.",
+NON_NEGATIVE_LEAST_SQUARES: Final = MethodCard(
+    assumptions="Errors are independent with known variances, and true counts are at least 0.",
     formula=r"\hat x=\arg\min_{x\ge0\ \text{adds up}}\ \sum_v\frac{(y_v-x_v)^2}{\sigma_v^2}",
     source="Dawson et al., Sec. 7 (named as future work); solved exactly on the tree.",
-    best="Counts at least 0 that add up, when no count has to be whole.",
-    loses="Sums on sparse data where no total is measured: its bias adds up, and they err more than before.",
+    strengths="Counts at least 0 that add up, when no count has to be whole.",
+    limitations="Sums on sparse data where no total is measured: its bias adds up, and they err more than before.",
 )
-REAL_THEN_ROUND: Final = Stated(
-    assumes=_FROM_THE_ROOT,
+REAL_THEN_ROUND: Final = MethodCard(
+    assumptions=_FROM_THE_ROOT,
     formula=r"\hat x=\operatorname{round}\Bigl(\arg\min_{x\ge0,\ \sum_i x_i=c}\ \sum_i(x_i-y_i)^2\Bigr)",
     source="Abowd et al. (2022), the two steps of the 2020 Census TopDown, in their simplest form.",
-    best="Comparing with the Census: whole counts that add up.",
-    loses="Sparse tables, as water filling does.",
+    strengths="Comparing with the Census: whole counts that add up.",
+    limitations="Sparse tables, as water filling does.",
 )
-PRUNED: Final = Stated(
-    assumes="Errors of the counts are independent with known laws; most places are empty, in whole branches.",
+PRUNED: Final = MethodCard(
+    assumptions="Errors of the counts are independent with known laws; most places are empty, in whole branches.",
     formula=r"v\ \text{visited}\iff y_u>F_u^{-1}\bigl(1-\tfrac{0.8}{n_u}\bigr)\ "
     r"\text{for all}\ u\ \text{above}",
     source="Our own (least squares: Dawson et al., Algorithm 2); never visited nodes need no noise.",
-    best="Deep sparse trees: 1/100 of the empty nodes that least squares and water filling fill.",
-    loses="Counts below the noise become 0: error up to 1.2 times on binary trees, 1.4 in wide Laplace families.",
+    strengths="Deep sparse trees: 1/100 of the empty nodes that least squares and water filling fill.",
+    limitations="Counts below the noise become 0: error up to 1.2 times on binary trees, 1.4 in wide Laplace families.",
 )
 
 
@@ -127,7 +127,7 @@ class Postprocessor:
     family_rule : str
         What does the same from the root down without a tree, if anything does: a rule of `families.RULES` that it
         applies to every family, or "pruned".
-    stated : Stated
+    card : MethodCard
         What else is to be known of it.
     """
 
@@ -143,7 +143,7 @@ class Postprocessor:
     uses: tuple[str, ...] = ()
     family_rule: str = ""
     prepare_laws: Callable[[Tree, FloatArray | None, Sequence[Law | None]], Step] | None = None
-    stated: Stated = UNSTATED
+    card: MethodCard = NO_CARD
 
     def __post_init__(self) -> None:
         if self.linear == bool(self.why_biased):
@@ -170,7 +170,7 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
         linear=True,
         mark="open",
         weighted=True,
-        stated=LEAST_SQUARES,
+        card=LEAST_SQUARES,
     ),
     Postprocessor(
         "non_negative",
@@ -180,7 +180,7 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
         Promise.NON_NEGATIVE,
         why_biased="Setting negatives to 0 is biased: noise below 0 is cut off, noise above 0 stays.",
         mark="dot",
-        stated=NON_NEGATIVE,
+        card=NON_NEGATIVE,
     ),
     Postprocessor(
         "shrink",
@@ -192,7 +192,7 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
         why_biased="Shrinking is biased: every count comes out too small, in proportion to its size.",
         mark="triangle-down",
         uses=("alpha",),
-        stated=SHRINK,
+        card=SHRINK,
     ),
     Postprocessor(
         "top_down_intopt",
@@ -204,7 +204,7 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
         why_biased=_OF_FAMILIES,
         mark="triangle-up",
         family_rule="intopt",
-        stated=INTOPT,
+        card=INTOPT,
     ),
     Postprocessor(
         "top_down_water_filling",
@@ -216,7 +216,7 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
         why_biased=_OF_FAMILIES,
         mark="star",
         family_rule="water_filling",
-        stated=WATER_FILLING,
+        card=WATER_FILLING,
     ),
     Postprocessor(
         "non_negative_least_squares",
@@ -228,7 +228,7 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
         why_biased=_OF_FAMILIES,
         mark="hexagon",
         weighted=True,
-        stated=NON_NEGATIVE_LEAST_SQUARES,
+        card=NON_NEGATIVE_LEAST_SQUARES,
     ),
     Postprocessor(
         "real_then_round",
@@ -239,7 +239,7 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
         _WHOLE,
         why_biased=_OF_FAMILIES,
         mark="pentagon",
-        stated=REAL_THEN_ROUND,
+        card=REAL_THEN_ROUND,
     ),
     Postprocessor(
         "pruned",
@@ -253,7 +253,7 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
         weighted=True,
         family_rule="pruned",
         prepare_laws=pruning.prepare,
-        stated=PRUNED,
+        card=PRUNED,
     ),
 )
 

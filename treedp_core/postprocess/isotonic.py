@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.registry import UNSTATED, Stated, Table, table
+from treedp_core.registry import NO_CARD, MethodCard, Table, table
 from treedp_core.words import whole
 
 IntArray = NDArray[np.int64]
@@ -231,7 +231,7 @@ class Fit:
     label: str
     help: str
     solve: Callable[[FloatArray, int], IntArray]
-    stated: Stated = UNSTATED
+    card: MethodCard = NO_CARD
     keeps: bool = False
 
 
@@ -246,30 +246,30 @@ def _formula(error: str) -> str:
 FITS: Final[Table[Fit]] = table(
     Fit(
         "squared", "Squared", "The least sum of squared changes.", _squared,
-        Stated(
-            assumes=_CONSISTENT, formula=_formula("(c_j-y_j)^2"),
+        MethodCard(
+            assumptions=_CONSISTENT, formula=_formula("(c_j-y_j)^2"),
             source=f"{_SOURCE}; in O(K) by level sets (our own).",
-            best="Typical errors (root mean square) of cumulative counts.",
-            loses="Noise with rare large errors: one of them moves its neighbours along.",
+            strengths="Typical errors (root mean square) of cumulative counts.",
+            limitations="Noise with rare large errors: one of them moves its neighbours along.",
         ),
     ),
     Fit(
         "absolute", "Absolute", "The least sum of absolute changes.", _absolute,
-        Stated(
-            assumes=_CONSISTENT, formula=_formula("|c_j-y_j|"),
+        MethodCard(
+            assumptions=_CONSISTENT, formula=_formula("|c_j-y_j|"),
             source=f"{_SOURCE}; in O(K log N) by level sets (our own).",
-            best="Noise with rare large errors: a median is not moved by one of them.",
-            loses="Typical errors under Gaussian noise.",
+            strengths="Noise with rare large errors: a median is not moved by one of them.",
+            limitations="Typical errors under Gaussian noise.",
         ),
     ),
     Fit(
         "hamming", "Hamming", "The fewest counts that change at all.", _hamming,
-        Stated(
-            assumes=f"{_CONSISTENT} Noisy counts are whole, so least squares came not before.",
+        MethodCard(
+            assumptions=f"{_CONSISTENT} Noisy counts are whole, so least squares came not before.",
             formula=_formula(r"[\,c_j\ne y_j\,]"),
             source=f"{_SOURCE}; the longest rising subsequence, in O(K log K).",
-            best="Whole noise that mostly is 0: what was right stays as it is.",
-            loses="Noise that is rarely 0: it keeps noisy counts as they are, and averages nothing.",
+            strengths="Whole noise that mostly is 0: what was right stays as it is.",
+            limitations="Noise that is rarely 0: it keeps noisy counts as they are, and averages nothing.",
         ),
         keeps=True,
     ),

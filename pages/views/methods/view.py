@@ -33,8 +33,8 @@ def show_method() -> Told:
         assert seen.slow is not None
         run_button(seen.slow, "met_check_run", label="Self-check", help="Every closed form against a simulation of it.")
     one = METHODS[seen.inputs.one]
-    if one.stated.formula:
-        formula(one.stated.formula, letters(one.kind, one.stated.formula))
+    if one.card.formula:
+        formula(one.card.formula, letters(one.kind, one.card.formula))
     frame.found(seen)
     seen.say_state("Checking")
     if seen.value is not None:

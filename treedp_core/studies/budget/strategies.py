@@ -14,7 +14,7 @@ from treedp_core.allocation.published import published_for
 from treedp_core.allocation.shares import handed_over
 from treedp_core.errors import ErrorSummary
 from treedp_core.privacy.prior_provenance import Ledger, Origin, left_after
-from treedp_core.registry import UNSTATED, Stated, Table, lookup
+from treedp_core.registry import NO_CARD, MethodCard, Table, lookup
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.splits.greedy import PHASES, GreedySplit, greedy
 from treedp_core.studies.budget.splits.node_budgets import node_error, topped_up
@@ -51,7 +51,7 @@ class Strategy:
     help: str
     find: Find
     needs_prior: bool
-    stated: Stated = UNSTATED
+    card: MethodCard = NO_CARD
 
     def amounts(self, problem: Problem, total: float, phases: int) -> FloatArray:
         """Return what each level spends, (n_levels,)."""
@@ -75,13 +75,13 @@ STRATEGIES: Final[Table[Strategy]] = Table(
         "Slice by slice to the level where it lowers the error most, judged on the prior (Dawson et al., Algorithm 3).",
         lambda problem, total, phases: greedy(problem, total, phases),
         needs_prior=True,
-        stated=Stated(
-            assumes="A prior for the counts, public or paid for from the budget.",
+        card=MethodCard(
+            assumptions="A prior for the counts, public or paid for from the budget.",
             formula=r"T\ \text{times:}\quad\ell^*=\arg\min_\ell\ "
             r"\mathrm{error}\bigl(\varepsilon_0,\dots,\varepsilon_\ell+\tfrac{\varepsilon}{T},\dots,\varepsilon_h\bigr)",
             source="Dawson et al., Algorithm 3.",
-            best="Relative errors, where it is fast and mostly close to the best split.",
-            loses="Trees on which slices get stuck at a split that no single slice betters.",
+            strengths="Relative errors, where it is fast and mostly close to the best split.",
+            limitations="Trees on which slices get stuck at a split that no single slice betters.",
         ),
     ),
     Strategy(
@@ -90,13 +90,13 @@ STRATEGIES: Final[Table[Strategy]] = Table(
         "The best split found for the prior: proved the best for Gaussian noise, the best of many searches for other.",
         lambda problem, total, phases: optimum(problem, total),
         needs_prior=True,
-        stated=Stated(
-            assumes="A prior for the counts, public or paid for from the budget.",
+        card=MethodCard(
+            assumptions="A prior for the counts, public or paid for from the budget.",
             formula=r"\min_{\varepsilon_\ell\ge0,\ \sum_\ell\varepsilon_\ell\le\varepsilon}\ "
             r"\mathrm{error}(\varepsilon_0,\dots,\varepsilon_h)",
             source="Our own; for Gaussian noise the squared error is convex in ρ, so that it is proved the best.",
-            best="The metric and the prior that it is tuned for.",
-            loses="Counts unlike the prior: it is then tuned for other data.",
+            strengths="The metric and the prior that it is tuned for.",
+            limitations="Counts unlike the prior: it is then tuned for other data.",
         ),
     ),
     derived=lambda: [_data_free(name) for name in ALLOCATIONS if name != CUSTOM],

@@ -18,7 +18,7 @@ from treedp_core import checks
 from treedp_core.noise import DiscreteLaplace
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.rounding import quotient_below
-from treedp_core.registry import UNSTATED, Stated, Table, table
+from treedp_core.registry import NO_CARD, MethodCard, Table, table
 from treedp_core.studies.cdf.error.budgets import optimal_shares
 from treedp_core.studies.cdf.error.criterion import Criterion
 from treedp_core.tree import AnyArray, FloatArray, IntArray
@@ -104,7 +104,7 @@ class Baseline:
     label: str
     help: str
     error: Callable[[int, ProtectedUnit], float] | None
-    stated: Stated = UNSTATED
+    card: MethodCard = NO_CARD
     release: Callable[[IntArray, ProtectedUnit, float, np.random.Generator], FloatArray] | None = None
     most_bins: int = checks.MAX_NODES
 
@@ -187,57 +187,57 @@ def _equal(shape: Shape, unit: ProtectedUnit) -> float:
 BASELINES: Final[Table[Baseline]] = table(
     Baseline(
         "h2", "H2", "A binary tree, equal budgets, least squares.", h2_error,
-        Stated(
-            assumes="Laplace noise; ranges of bins are asked for.",
+        MethodCard(
+            assumptions="Laplace noise; ranges of bins are asked for.",
             formula=r"b=2,\qquad\varepsilon_\ell=\varepsilon/(h+1),\qquad\hat x\ \text{by least squares}",
             source="Hay, Rastogi, Miklau and Suciu (2010).",
-            best="Showing what least squares is worth: it was the first to use it.",
-            loses="Many levels share the budget: wider trees err less.",
+            strengths="Showing what least squares is worth: it was the first to use it.",
+            limitations="Many levels share the budget: wider trees err less.",
         ),
     ),
     Baseline(
         "hb", "HB", "A tree whose branching factor fits the number of bins, equal budgets, least squares.", hb_error,
-        Stated(
-            assumes="Laplace noise; all ranges are asked for equally often.",
+        MethodCard(
+            assumptions="Laplace noise; all ranges are asked for equally often.",
             formula=r"b=\arg\min_b\ (b-1)\,h^3-\tfrac23\,(b+1)\,h^2,\qquad h=\lceil\log_bK\rceil",
             source="Qardaji, Yang and Li (2013), Equation 3.",
-            best="A tree from a rule that needs no search.",
-            loses="One factor for all levels, equal budgets: our best found tree errs less.",
+            strengths="A tree from a rule that needs no search.",
+            limitations="One factor for all levels, equal budgets: our best found tree errs less.",
         ),
     ),
     Baseline(
         "greedy_h", "GreedyH at its best", "A binary tree with the best budgets of its levels, least squares.",
         greedy_h_error,
-        Stated(
-            assumes="Laplace noise; the counts wanted are known beforehand.",
+        MethodCard(
+            assumptions="Laplace noise; the counts wanted are known beforehand.",
             formula=r"(\varepsilon_0,\dots,\varepsilon_h)=\arg\min_{\sum\varepsilon_\ell=\varepsilon}\ "
             r"\tfrac1K\sum_j\operatorname{Var}\hat F_j",
             source="Li, Hay, Miklau and Wang (2014), with the best budgets of levels.",
-            best="Binary trees: levels that are of little use get next to nothing.",
-            loses="Trees with other factors and matrices, at the same budget.",
+            strengths="Binary trees: levels that are of little use get next to nothing.",
+            limitations="Trees with other factors and matrices, at the same budget.",
         ),
     ),
     Baseline(
         "privelet", "Privelet", "Haar wavelets: noise on the differences of the halves of dyadic intervals.",
         privelet_error,
-        Stated(
-            assumes="Laplace noise; the number of bins is padded to a power of two.",
+        MethodCard(
+            assumptions="Laplace noise; the number of bins is padded to a power of two.",
             formula=r"\lambda=\frac{1+\log_2K}{\varepsilon},\qquad\operatorname{Var}\hat F_j=2\lambda^2\Bigl("
             r"\tfrac{j^2}{K^2}+\sum_{n=2,4,\dots,K}\tfrac{\min(r,\,n-r)^2}{n^2}\Bigr),\quad r=j\bmod n",
             source="Xiao, Wang and Gehrke (2010).",
-            best="No least squares is needed: the transform is square.",
-            loses="As H2: as many levels as a binary tree has share the budget.",
+            strengths="No least squares is needed: the transform is square.",
+            limitations="As H2: as many levels as a binary tree has share the budget.",
         ),
     ),
     Baseline(
         "ahp", "AHP", "Bins that look alike in noisy counts, wherever they are, are counted together.", None,
-        Stated(
-            assumes="Single bins are wanted; half of ε finds groups in sorted noisy counts, small ones as 0.",
+        MethodCard(
+            assumptions="Single bins are wanted; half of ε finds groups in sorted noisy counts, small ones as 0.",
             formula=r"\min_{\text{groups }G}\ \sum_G\Bigl(\sum_{j\in G}(\tilde x_j-\bar{\tilde x}_G)^2+"
             r"\frac{\operatorname{Var}Z}{|G|}\Bigr),\qquad\hat x_j=\frac{x_G+Z}{|G|}",
             source="Zhang, Chen, Xu, Meng and Xie (2014); the groups are the cheapest, where theirs are greedy.",
-            best="Spikes: bins that are alike need not be in a row.",
-            loses="Smooth counts and many unlike ones: a private partition errs less, or bins alone do.",
+            strengths="Spikes: bins that are alike need not be in a row.",
+            limitations="Smooth counts and many unlike ones: a private partition errs less, or bins alone do.",
         ),
         release=ahp, most_bins=MOST_SORTED,
     ),
@@ -268,7 +268,7 @@ def baseline_table(n_bins: int, epsilon: float, contributions: int, best: Shape)
     ours = _equal(best, unit)
     rows = [("Best found tree", "This library.", ours)]
     rows += [
-        (one.label, one.stated.source, one.error(n_bins, unit))
+        (one.label, one.card.source, one.error(n_bins, unit))
         for one in BASELINES.values()
         if one.error and (one is not BASELINES["greedy_h"] or n_bins <= MOST_SOUGHT)
     ]

@@ -28,7 +28,7 @@ from treedp_core.privacy import (
 from treedp_core.privacy.accounting import USUAL, largest_total
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.promise import Release
-from treedp_core.registry import UNSTATED, Stated, Table, lookup, table
+from treedp_core.registry import NO_CARD, MethodCard, Table, lookup, table
 from treedp_core.studies.cdf import method_cards as of
 from treedp_core.studies.cdf.error.budgets import optimal_shares
 from treedp_core.studies.cdf.error.criterion import Criterion
@@ -71,7 +71,7 @@ class Strategy:
     help: str
     mechanisms: tuple[str, ...] = ()
     sought: bool = False
-    stated: Stated = UNSTATED
+    card: MethodCard = NO_CARD
 
 
 TREE: Final = "tree"
@@ -79,14 +79,14 @@ PARTITION: Final = "partition"
 GAUSSIANS: Final = ("discrete_gaussian", "gaussian")
 LAPLACES: Final = ("discrete_laplace", "laplace")
 STRATEGIES: Final[Table[Strategy]] = table(
-    Strategy(TREE, "Tree", "Noise on the counts of a tree's nodes.", stated=of.TREE),
+    Strategy(TREE, "Tree", "Noise on the counts of a tree's nodes.", card=of.TREE),
     Strategy(
         "root",
         "Square-root matrix",
         "Gaussian noise on weighted sums of all bins, made for cumulative counts or for all ranges: less error than "
         "trees, up to 2^20 bins.",
         GAUSSIANS,
-        stated=of.ROOT,
+        card=of.ROOT,
     ),
     Strategy(
         "optimal",
@@ -95,7 +95,7 @@ STRATEGIES: Final[Table[Strategy]] = table(
         "than half a percent. Up to 1 024 bins.",
         GAUSSIANS,
         sought=True,
-        stated=of.OPTIMAL,
+        card=of.OPTIMAL,
     ),
     Strategy(
         "identity",
@@ -105,7 +105,7 @@ STRATEGIES: Final[Table[Strategy]] = table(
         "counts and all ranges up to 65 536.",
         LAPLACES,
         sought=True,
-        stated=of.IDENTITY,
+        card=of.IDENTITY,
     ),
     Strategy(
         PARTITION,
@@ -113,7 +113,7 @@ STRATEGIES: Final[Table[Strategy]] = table(
         "Half of ε finds bins in a row that are nearly alike; their common count is spread evenly. For few records on "
         "smooth data: single bins then err half as much as alone, or less; with many records or spikes, more.",
         LAPLACES,
-        stated=of.PARTITION,
+        card=of.PARTITION,
     ),
 )
 """On what the noise of a CDF is put."""

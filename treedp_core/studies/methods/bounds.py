@@ -12,7 +12,7 @@ import numpy as np
 from treedp_core.allocation.minimax import squared_norm
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.registry import UNSTATED, Stated, Table, table
+from treedp_core.registry import NO_CARD, MethodCard, Table, table
 from treedp_core.studies.cdf.error import Criterion, cdf_lower_bound, optimal_shares
 from treedp_core.studies.cdf.matrices.plan import mean_variance
 from treedp_core.studies.cdf.matrices.workload import Wanted
@@ -43,7 +43,7 @@ class Bound:
     lines: Callable[[], Lines]
     unit: str
     opens: tuple[str, dict[str, str]]
-    stated: Stated = UNSTATED
+    card: MethodCard = NO_CARD
 
 
 def _nodes() -> Lines:
@@ -146,86 +146,88 @@ BOUNDS: Final[Table[Bound]] = table(
         "gamma_2", "Any node, Gaussian", "The smallest possible error of the worst node with Gaussian noise.",
         _nodes, "st. dev. at 2ρ = 1 (records)",
         ("lab", {"lab_mechanisms": "gaussian", "lab_allocation": "minimax", "lab_view": "level"}),
-        Stated(
-            assumes="Unbiased linear estimates from Gaussian noise; all nodes of a level have equally many children.",
+        MethodCard(
+            assumptions="Unbiased linear estimates from Gaussian noise; all nodes of a level have "
+            "equally many children.",
             formula=r"\max_v\sigma_v\ \ge\ \frac{\gamma_2}{\sqrt{2\rho}},\qquad"
             r"\gamma_2^2=1+\sum_\ell\frac{n_\ell-1}{n_\ell+1}",
             source="Ghazi et al., Theorems 5.2, A.2 and A.3; the exact value is our own.",
-            best="Minimax shares and least squares attain it: nothing is left to gain.",
-            loses="Estimates with bias, and errors that forgive a part of the count: it says nothing of them.",
+            strengths="Minimax shares and least squares attain it: nothing is left to gain.",
+            limitations="Estimates with bias, and errors that forgive a part of the count: it says nothing of them.",
         ),
     ),
     Bound(
         "additive", "Any node, α = 0", "The smallest possible error of the worst node, whatever the noise.",
         _additive, "RMSE at ε = 1 (records)", ("multiplicative", {"mul_view": "growth"}),
-        Stated(
-            assumes="(ε, δ), one record added or removed, nothing forgiven; any mechanism at all.",
+        MethodCard(
+            assumptions="(ε, δ), one record added or removed, nothing forgiven; any mechanism at all.",
             formula=r"\max_v\sqrt{\mathbb E(\hat x_v-x_v)^2}\ \ge\ \gamma_2\,\frac{\sqrt{1-\kappa^2}}{2\kappa},\qquad"
             r"\kappa=\tanh\tfrac\varepsilon2+\bigl(1-\tanh\tfrac\varepsilon2\bigr)\sqrt\delta",
             source="Ghazi et al., Theorem 5.2; its constant and the proof are our own.",
-            best="Many levels: it grows as fast as minimax shares with least squares, so that nothing grows slower.",
-            loses="Small δ: Gaussian noise pays for it with a logarithm that the bound does not have.",
+            strengths="Many levels: it grows as fast as minimax shares with least squares, so that "
+            "nothing grows slower.",
+            limitations="Small δ: Gaussian noise pays for it with a logarithm that the bound does not have.",
         ),
     ),
     Bound(
         "packing", "Any node, δ = 0", "The smallest possible α-RMSE of the worst node without δ.",
         _packing("pure_bound", "shrunk_laplace", "laplace"), "α-RMSE at ε = 1 (records)",
         ("multiplicative", {"mul_view": "growth"}),
-        Stated(
-            assumes="Pure ε, one record added or removed, a binary tree; any mechanism at all.",
+        MethodCard(
+            assumptions="Pure ε, one record added or removed, a binary tree; any mechanism at all.",
             formula=r"\text{α-mRMSE}\ \ge\ 0.0586\,(1-\alpha)\,\frac{d-1}{\varepsilon}",
             source="Ghazi et al., Lemma 5.3 and Theorem 5.1, with a shorter proof and its constant.",
-            best="Many levels: it grows as fast as Laplace noise does, so that nothing grows slower.",
-            loses="Few levels: the constant is loose by a factor that the figure shows.",
+            strengths="Many levels: it grows as fast as Laplace noise does, so that nothing grows slower.",
+            limitations="Few levels: the constant is loose by a factor that the figure shows.",
         ),
     ),
     Bound(
         "packing_delta", "Any node, δ > 0", "The smallest possible α-RMSE of the worst node with a δ.",
         _packing("approximate_bound", "shrunk_optimal", "gaussian"), "α-RMSE at ε = 1 (records)",
         ("multiplicative", {"mul_view": "growth"}),
-        Stated(
-            assumes="(ε, δ), one record added or removed, a binary tree; any mechanism at all.",
+        MethodCard(
+            assumptions="(ε, δ), one record added or removed, a binary tree; any mechanism at all.",
             formula=r"e^{-(d-1)H(\eta)}\le\frac{e^{k\varepsilon}}{2^{d-1}}+"
             r"\delta\,\frac{e^{k\varepsilon}-1}{e^\varepsilon-1}"
             r"\ \Rightarrow\ \text{α-mRMSE}\ge(1-\alpha)\tfrac k2\sqrt{\eta}",
             source="Ghazi et al., Corollary 5.4 and Remark 5.6, with a shorter proof and its constant.",
-            best="Up to about log₂(1/δ) levels.",
-            loses="Beyond them: it stops growing, and mechanisms that grow with the logarithm stop soon after.",
+            strengths="Up to about log₂(1/δ) levels.",
+            limitations="Beyond them: it stops growing, and mechanisms that grow with the logarithm stop soon after.",
         ),
     ),
     Bound(
         "cumulative", "Cumulative counts, Gaussian", "The smallest possible error of them, Gaussian noise.",
         _cumulative, "RMSE at ρ = 1 (records)", ("cdf", {"cdf_view": "optimal"}),
-        Stated(
-            assumes="Unbiased linear estimates from Gaussian noise, one record replaced, N public.",
+        MethodCard(
+            assumptions="Unbiased linear estimates from Gaussian noise, one record replaced, N public.",
             formula=r"\operatorname{tr}Q^{-1}\ \ge\ \frac{(\operatorname{tr}G^{1/2})^2}{2\rho},\qquad "
             r"G=\sum_I\pi_I\,1_I1_I^{\top}",
             source="Our own; the primal is the matrix mechanism (Li et al., 2015).",
-            best="Up to 1 024 bins: it is certified to half a per cent.",
-            loses="Laplace noise and estimates with bias: it says nothing of them.",
+            strengths="Up to 1 024 bins: it is certified to half a per cent.",
+            limitations="Laplace noise and estimates with bias: it says nothing of them.",
         ),
     ),
     Bound(
         "cumulative_laplace", "Cumulative counts, Laplace", "What real factors would give trees of Laplace noise.",
         _cumulative_laplace, "RMSE at ε = 1 (records)", ("branching", {"bra_bins": "4096"}),
-        Stated(
-            assumes="Laplace noise, no least squares, factors of at least 3.",
+        MethodCard(
+            assumptions="Laplace noise, no least squares, factors of at least 3.",
             formula=r"N^2E_2\ \ge\ \frac{4K}{\varepsilon^2}\,\min_h h^3\,(K^{1/h}-1)",
             source="Rameshwar et al., Lemmas IV.3 and V.1, Theorem IV.3.",
-            best="Many bins: whole factors come close to it.",
-            loses="After least squares: smaller errors are then possible.",
+            strengths="Many bins: whole factors come close to it.",
+            limitations="After least squares: smaller errors are then possible.",
         ),
     ),
     Bound(
         "inftda", "Each level, top-down", "What the largest error of a level exceeds with probability at most β.",
         _top_down, "largest error at ρ = 1 (records)", ("topdown", {"td_more": "release"}),
-        Stated(
-            assumes="Discrete Gaussian noise with ρ/d on each level, then IntOpt or water filling; N public.",
+        MethodCard(
+            assumptions="Discrete Gaussian noise with ρ/d on each level, then IntOpt or water filling; N public.",
             formula=r"\max_{v\in k}|\hat x_v-x_v|\ \le\ \sum_{\ell\le k}"
             r"\sqrt{\frac{8d}{\rho}\ln\frac{k\prod_{j\le\ell}|X_j|}{\beta}}",
             source="Boninsegna, Theorem 1 and Corollary 1.",
-            best="A guarantee for any data, whatever the projection does.",
-            loses="Deep trees: it grows as k¹·⁵, what is seen rather as k⁰·⁵.",
+            strengths="A guarantee for any data, whatever the projection does.",
+            limitations="Deep trees: it grows as k¹·⁵, what is seen rather as k⁰·⁵.",
         ),
     ),
 )  # fmt: skip

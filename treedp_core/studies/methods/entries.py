@@ -15,7 +15,7 @@ from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.isotonic import FITS
-from treedp_core.registry import Named, Stated, Table
+from treedp_core.registry import MethodCard, Named, Table
 from treedp_core.studies.budget.splits.node_budgets import FINER
 from treedp_core.studies.budget.strategies import STRATEGIES as SPLITS
 from treedp_core.studies.cdf.baselines import BASELINES
@@ -99,7 +99,7 @@ class _Entry(Named, Protocol):
     """An entry of one of the tables."""
 
     @property
-    def stated(self) -> Stated: ...
+    def card(self) -> MethodCard: ...
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Method:
     of : str
         Its name in its table.
     label, help : str
-    stated : Stated
+    card : MethodCard
         What its author says of it, the gaps filled with `NOT_STATED`; no formula stays none.
     author : str
         Nobody for TreeDP's own.
@@ -123,7 +123,7 @@ class Method:
     of: str
     label: str
     help: str
-    stated: Stated
+    card: MethodCard
     author: str
 
     @property
@@ -143,11 +143,11 @@ def _methods() -> Iterator[Method]:
             yield Method(kind, name, one.label, one.help, _filled(one), _OWN.get(kind, entries).author(name))
 
 
-def _filled(entry: _Entry) -> Stated:
-    source = entry.stated.source or str(getattr(entry, "source", ""))
+def _filled(entry: _Entry) -> MethodCard:
+    source = entry.card.source or str(getattr(entry, "source", ""))
     source = f"{source[:1].upper()}{source[1:].rstrip('.')}." if source else ""
-    given = replace(entry.stated, source=source)
-    gaps = [name for name in ("assumes", "source", "best", "loses") if not getattr(given, name)]
+    given = replace(entry.card, source=source)
+    gaps = [name for name in ("assumptions", "source", "strengths", "limitations") if not getattr(given, name)]
     return replace(given, **dict.fromkeys(gaps, NOT_STATED))
 
 
@@ -158,11 +158,11 @@ METHODS: Final[Table[Method]] = Table(derived=_methods)
 def method_table(kind: str) -> dict[str, list[str]]:
     """Return what is stated of every entry of a kind.
 
-    >>> method_table("mechanisms")["name"][0], len(method_table("metrics")["assumes"])
+    >>> method_table("mechanisms")["name"][0], len(method_table("metrics")["assumptions"])
     ('Laplace', 5)
     """
     found = [one for one in METHODS.values() if one.kind == kind]
     columns = {"name": [one.label for one in found], "what it is": [one.help for one in found]}
-    for name in ("assumes", "formula", "source", "best", "loses"):
-        columns[name] = [getattr(one.stated, name) or NOT_STATED for one in found]
+    for name in ("assumptions", "formula", "source", "strengths", "limitations"):
+        columns[name] = [getattr(one.card, name) or NOT_STATED for one in found]
     return columns

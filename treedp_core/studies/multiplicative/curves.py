@@ -15,7 +15,7 @@ from treedp_core.mechanisms.thresholds.schedule import check_alpha, check_delta,
 from treedp_core.noise import Gaussian, Laplace
 from treedp_core.noise.law import FloatArray
 from treedp_core.privacy.conversions import gaussian_sigma
-from treedp_core.registry import UNSTATED, Stated, Table, table
+from treedp_core.registry import NO_CARD, MethodCard, Table, table
 from treedp_core.studies.multiplicative import method_cards as of
 from treedp_core.studies.multiplicative.lower_bounds import packing_bound
 from treedp_core.studies.multiplicative.shrinkage import worst_shrunk_alpha_rmse
@@ -129,7 +129,7 @@ class Curve:
     is_pure: bool = False
     is_thresholds: bool = False
     is_searched: bool = False
-    stated: Stated = UNSTATED
+    card: MethodCard = NO_CARD
 
     @property
     def known(self) -> str:
@@ -217,18 +217,18 @@ CURVES: Final[Table[Curve]] = table(
     Curve(
         "paper", "Thresholds, paper's constants", "What Theorem 4.1 of Ghazi et al. proves, with corrected constants "
         "and the best η.",
-        _paper, is_thresholds=True, stated=of.PAPER,
+        _paper, is_thresholds=True, card=of.PAPER,
     ),
     Curve(
         "provable", "Thresholds, provable plan", "Thresholds chosen so that the error is a theorem; a fiftieth of ε is "
         "kept for a bound on the total.",
-        _provable, is_thresholds=True, is_searched=True, stated=of.PROVABLE,
+        _provable, is_thresholds=True, is_searched=True, card=of.PROVABLE,
     ),
     Curve(
         "tuned", "Thresholds, tuned plan", "Thresholds tuned by simulation: privacy is proven, the error is "
         "certified for records on one leaf and held in simulations of other trees; a fiftieth of ε is kept for a bound "
         "on the total.",
-        _tuned, is_proven=False, is_thresholds=True, is_searched=True, stated=of.TUNED,
+        _tuned, is_proven=False, is_thresholds=True, is_searched=True, card=of.TUNED,
     ),
     Curve(
         "pure_bound", "Lower bound, δ = 0", "No mechanism without δ does better on a binary tree (packing; Ghazi et "

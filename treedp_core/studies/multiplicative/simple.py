@@ -13,7 +13,7 @@ from treedp_core.experiment import Experiment, prepare
 from treedp_core.mechanisms.stability import LAWS, Stability, stability
 from treedp_core.noise import Gaussian, Laplace
 from treedp_core.postprocess.shrink import shrunk
-from treedp_core.registry import Stated, Table, table
+from treedp_core.registry import MethodCard, Table, table
 from treedp_core.studies.multiplicative import method_cards as of
 from treedp_core.studies.multiplicative.shrinkage import worst_shrunk_alpha_rmse
 from treedp_core.studies.multiplicative.trees import Source
@@ -27,7 +27,7 @@ class Rule:
     name: str
     label: str
     about: str
-    stated: Stated
+    card: MethodCard
 
     @property
     def help(self) -> str:

@@ -58,7 +58,7 @@ def all_numbers(found: tuple[Checked, ...]) -> str:
 
 def answer(one: Method, found: Compared) -> str:
     """Return where an entry is best and where it loses, as stated and as found here."""
-    stated = f"**Best:** {_small(one.stated.best)} **Loses:** {_small(one.stated.loses)}"
+    stated = f"**Best:** {_small(one.card.strengths)} **Loses:** {_small(one.card.limitations)}"
     return f"{stated} {_here(one, found)}".strip()
 
 
@@ -93,7 +93,7 @@ def caption(one: Method, found: Compared) -> str:
     how = "simulated releases where there is no closed form" if found.simulated else "formula"
     cut = "What is beyond 10 times leaves it at the top. " * found.is_ratio
     return (
-        f"**{one.label}.** {one.help}  \n**Assumes:** {one.stated.assumes}  \n**Source:** {one.stated.source}  \n"
+        f"**{one.label}.** {one.help}  \n**Assumes:** {one.card.assumptions}  \n**Source:** {one.card.source}  \n"
         f"The figure: {found.says}, {how}. {cut}{found.about}"
     )
 

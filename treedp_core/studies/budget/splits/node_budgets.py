@@ -14,7 +14,7 @@ from treedp_core.checks import InputError
 from treedp_core.errors import ErrorSummary
 from treedp_core.postprocess import least_squares
 from treedp_core.privacy import ADDED, NeighbouringRelation, ProtectedUnit
-from treedp_core.registry import Stated, Table, table
+from treedp_core.registry import MethodCard, Table, table
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.splits.optimum import optimum
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
@@ -240,7 +240,7 @@ class Finer:
     name: str
     label: str
     help: str
-    stated: Stated
+    card: MethodCard
     says: str
     about: str
     gain: Callable[[], Gain]
@@ -274,12 +274,12 @@ def by_subtree() -> Gain:
 FINER: Final[Table[Finer]] = table(
     Finer(
         "node", "Budgets by node", "Leaves that end early also spend what deeper levels would have.",
-        Stated(
-            assumes="A record changes the nodes of one path, so the largest sum along a path is paid.",
+        MethodCard(
+            assumptions="A record changes the nodes of one path, so the largest sum along a path is paid.",
             formula=r"\varepsilon=\max_{\text{leaves }u}\ \sum_{v\text{ above or at }u}\varepsilon_v",
             source="Our own; Dawson et al. have one budget for each level.",
-            best="Ragged trees: a leaf near the root has less noise, and no count has more.",
-            loses="Trees whose leaves are all on one level: there is nothing left to spend.",
+            strengths="Ragged trees: a leaf near the root has less noise, and no count has more.",
+            limitations="Trees whose leaves are all on one level: there is nothing left to spend.",
         ),
         "RMSE ÷ the best",
         "Binary trees with a leaf on every level, equal budgets, ε = 1, least squares; one record added or removed.",
@@ -287,12 +287,13 @@ FINER: Final[Table[Finer]] = table(
     ),
     Finer(
         "subtree", "Budgets by subtree", "Every subtree has a split of its own, tuned on its own prior.",
-        Stated(
-            assumes="A record is in one subtree, so the dearest one is paid; levels above are sums of what they hold.",
+        MethodCard(
+            assumptions="A record is in one subtree, so the dearest one is paid; levels above are "
+            "sums of what they hold.",
             formula=r"\varepsilon=\max_{\text{subtrees }S}\ \sum_\ell\varepsilon_{S,\ell}",
             source="Dawson et al., Section 6: one split for each advertising partner, all pooled for a new one.",
-            best="Subtrees of unlike shape or counts, such as partners with few and with many campaigns.",
-            loses="Subtrees that are alike: one split for all is as good.",
+            strengths="Subtrees of unlike shape or counts, such as partners with few and with many campaigns.",
+            limitations="Subtrees that are alike: one split for all is as good.",
         ),
         "RMSRE ÷ the best",
         "Two subtrees, one with a leaf below every node, one with all below a single node; 20 records a leaf, Gaussian "

@@ -190,11 +190,11 @@ def total_of(experiment: Experiment, tree: Tree | None = None) -> float:
     mechanism, epsilon = lookup(MECHANISMS, experiment.mechanism, "mechanism"), checks.epsilon(experiment.epsilon)
     if mechanism.currency is Currency.EPSILON:
         return epsilon
-    slack = checks.delta(experiment.delta, required=True)
+    delta = checks.delta(experiment.delta, required=True)
     if tree is None or not mechanism.is_composed(experiment.accounting):
-        return epsilon_to_rho(epsilon, slack, mechanism.continuous_gaussian)
+        return epsilon_to_rho(epsilon, delta, mechanism.continuous_gaussian)
     part = spent_part(experiment.allocation, experiment.shares)
-    return largest_total(lambda all_: _spent(experiment, tree, all_)[1].laws, experiment.unit, epsilon, slack, part)
+    return largest_total(lambda all_: _spent(experiment, tree, all_)[1].laws, experiment.unit, epsilon, delta, part)
 
 
 def _spent(experiment: Experiment, tree: Tree, total: float) -> tuple[Budget, LevelNoise]:

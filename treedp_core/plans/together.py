@@ -91,16 +91,17 @@ def together(plans: Sequence[Statement], delta: float | None = None) -> Together
         raise InputError("PLAN_UNITS", "Expected releases that protect the same unit, its records on any leaves.")
     added = float_above(sum((Fraction(one.epsilon) for one in plans), Fraction(0)))
     deltas = sum((Fraction(one.delta) for one in plans), Fraction(0))
-    slack = checks.delta(max(one.delta for one in plans) if delta is None else delta)
-    composed = _composed(plans, slack) if slack else None
-    if delta is None and composed is None:
-        slack = checks.delta(float_above(deltas))
-    enough = deltas <= Fraction(slack)
+    is_usual = delta is None
+    delta = checks.delta(max(one.delta for one in plans) if delta is None else delta)
+    composed = _composed(plans, delta) if delta else None
+    if is_usual and composed is None:
+        delta = checks.delta(float_above(deltas))
+    enough = deltas <= Fraction(delta)
     if composed is not None and (composed < added or not enough):
-        return Together(len(plans), composed, slack, added, Accounting.NUMERICAL)
+        return Together(len(plans), composed, delta, added, Accounting.NUMERICAL)
     if not enough:
         raise InputError("PLAN_LAW", "These releases can only be added up; give all their δ together.")
-    return Together(len(plans), added, slack, added, Accounting.FORMULA)
+    return Together(len(plans), added, delta, added, Accounting.FORMULA)
 
 
 def _composed(plans: Sequence[Statement], delta: float) -> float | None:

@@ -249,11 +249,11 @@ def _is_promised(plan: Statement, total: Fraction, tuned: Fraction) -> bool:
     with localcontext() as context:
         context.prec = DIGITS
         rho = Decimal(total.numerator) / Decimal(total.denominator)
-        loss, slack = Decimal(plan.epsilon), Decimal(plan.delta)
-        if _log_delta(rho, loss) + NEGLIGIBLE <= slack.ln():
+        loss, delta = Decimal(plan.epsilon), Decimal(plan.delta)
+        if _log_delta(rho, loss) + NEGLIGIBLE <= delta.ln():
             return True
         if plan.law is NoiseLaw.GAUSSIAN:
-            return not tuned and _normal_delta(rho, loss) <= slack * (1 + NEGLIGIBLE)
+            return not tuned and _normal_delta(rho, loss) <= delta * (1 + NEGLIGIBLE)
     return plan.accounting is Accounting.NUMERICAL and not tuned and _is_composed(plan)
 
 

@@ -199,16 +199,16 @@ def guarantee(
     if budget.currency is Currency.EPSILON:
         checks.delta(delta)
         return Guarantee(unit, cost, 0.0, **rests_on)
-    slack = checks.delta(delta, required=True)
+    delta = checks.delta(delta, required=True)
     if cost == 0.0:
         return Guarantee(unit, 0.0, 0.0, 0.0, **rests_on)
     if law_is_continuous_gaussian:
-        return Guarantee(unit, rho_to_epsilon_gaussian(cost, slack), slack, cost, **rests_on)
-    bound, stacked = rho_to_epsilon(cost, slack), spread is Spread.STACKED or unit.contributions == 1
+        return Guarantee(unit, rho_to_epsilon_gaussian(cost, delta), delta, cost, **rests_on)
+    bound, stacked = rho_to_epsilon(cost, delta), spread is Spread.STACKED or unit.contributions == 1
     if laws and stacked and composes(laws):
-        found = min(bound, epsilon_of_levels(laws, unit, slack))
-        return Guarantee(unit, found, slack, cost, accounting=Accounting.NUMERICAL, **rests_on)
-    return Guarantee(unit, bound, slack, cost, accounting=Accounting.FORMULA, **rests_on)
+        found = min(bound, epsilon_of_levels(laws, unit, delta))
+        return Guarantee(unit, found, delta, cost, accounting=Accounting.NUMERICAL, **rests_on)
+    return Guarantee(unit, bound, delta, cost, accounting=Accounting.FORMULA, **rests_on)
 
 
 def _weight(level: int, share: float | Fraction) -> Fraction:

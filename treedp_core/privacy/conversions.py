@@ -63,10 +63,10 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
     4.224678889327
     """
     loss = checks.number("epsilon", epsilon, low=0, open_low=True, code="EPS_RANGE")
-    slack = checks.delta_of_conversion(delta)
+    delta = checks.delta_of_conversion(delta)
     size = checks.number("sensitivity", sensitivity, low=0, open_low=True)
-    sigma = quotient_above(size, _largest_shift(loss, slack))
-    while gaussian_delta(loss, sigma, size) > slack:
+    sigma = quotient_above(size, _largest_shift(loss, delta))
+    while gaussian_delta(loss, sigma, size) > delta:
         sigma = math.nextafter(sigma, math.inf)
     return sigma
 
@@ -98,8 +98,8 @@ def rho_to_epsilon(rho: float, delta: float) -> float:
     >>> round(rho_to_epsilon(0.1, 1e-6), 4)
     2.1419
     """
-    cost, slack = _check_rho(rho), checks.delta_of_conversion(delta)
-    log_inverse = -math.log(slack)
+    cost, delta = _check_rho(rho), checks.delta_of_conversion(delta)
+    log_inverse = -math.log(delta)
     # the derivative in u = a - 1 vanishes where rho u^2 = log(1/delta) - log(1 + u)
     u = _root(lambda v: cost * v * v + math.log1p(v) - log_inverse)
     terms = ((1.0 + u) * cost, -math.log1p(1.0 / u), log_inverse / u, -math.log1p(u) / u)
@@ -114,8 +114,8 @@ def rho_to_epsilon_simple(rho: float, delta: float) -> float:
     >>> round(rho_to_epsilon_simple(0.1, 1e-6), 4)
     2.4508
     """
-    cost, slack = _check_rho(rho), checks.delta_of_conversion(delta)
-    return _sum_above((cost, 2.0 * math.sqrt(cost * -math.log(slack))))
+    cost, delta = _check_rho(rho), checks.delta_of_conversion(delta)
+    return _sum_above((cost, 2.0 * math.sqrt(cost * -math.log(delta))))
 
 
 @lru_cache(maxsize=4096)
@@ -128,14 +128,14 @@ def rho_to_epsilon_gaussian(rho: float, delta: float) -> float:
     >>> round(rho_to_epsilon_gaussian(0.1, 1e-6), 4)
     1.9945
     """
-    cost, slack = _check_rho(rho), checks.delta_of_conversion(delta)
+    cost, delta = _check_rho(rho), checks.delta_of_conversion(delta)
     shift = sqrt_above(2 * cost)
-    if _shift_delta(0.0, shift) <= slack:
+    if _shift_delta(0.0, shift) <= delta:
         return 0.0
-    enough = rho_to_epsilon(cost, slack)
-    while _shift_delta(enough, shift) > slack:
+    enough = rho_to_epsilon(cost, delta)
+    while _shift_delta(enough, shift) > delta:
         enough = 2.0 * enough + _TINY
-    return _bisect(lambda loss: _shift_delta(loss, shift) <= slack, enough, 0.0)
+    return _bisect(lambda loss: _shift_delta(loss, shift) <= delta, enough, 0.0)
 
 
 @lru_cache(maxsize=4096)
@@ -153,14 +153,14 @@ def epsilon_to_rho(epsilon: float, delta: float, continuous_gaussian: bool) -> f
     True
     """
     loss = checks.number("epsilon", epsilon, low=0, open_low=True, code="EPS_RANGE")
-    slack = checks.delta_of_conversion(delta)
+    delta = checks.delta_of_conversion(delta)
     forward = rho_to_epsilon_gaussian if continuous_gaussian else rho_to_epsilon
     aim = loss * (1.0 - SPARE)
     rho = (
-        float_below(Fraction(_largest_shift(aim, slack)) ** 2 / 2) if continuous_gaussian else _largest_rho(aim, slack)
+        float_below(Fraction(_largest_shift(aim, delta)) ** 2 / 2) if continuous_gaussian else _largest_rho(aim, delta)
     )
     step = 2.0 * _ULP
-    while forward(rho, slack) > loss * (1.0 - SPARE / 2.0):
+    while forward(rho, delta) > loss * (1.0 - SPARE / 2.0):
         rho, step = rho * (1.0 - step), 2.0 * step
     return rho
 

@@ -109,9 +109,9 @@ class Guarantee:
 
     def _repr_html_(self) -> str:
         cost = [("ρ", privacy_text(self.rho))] if self.rho is not None else []
-        slack = [("δ", privacy_text(self.delta))] if self.delta else []
+        of_delta = [("δ", privacy_text(self.delta))] if self.delta else []
         return card(
-            self.sentence(), [("ε", privacy_text(self.epsilon)), *slack, *cost, ("noise", self.precision.value)]
+            self.sentence(), [("ε", privacy_text(self.epsilon)), *of_delta, *cost, ("noise", self.precision.value)]
         )
 
     def sentence(self) -> str:

@@ -415,12 +415,12 @@ def plan_tree(settings: CdfSettings) -> CdfPlan:
     spent = _split(settings, mechanism, tree)
     total, laws = checks.epsilon(settings.epsilon), False
     if mechanism.currency is Currency.RHO:
-        slack, laws = checks.delta(settings.delta, required=True), mechanism.is_composed(settings.accounting)
+        delta, laws = checks.delta(settings.delta, required=True), mechanism.is_composed(settings.accounting)
         part = spent_part(settings.allocation, settings.shares)
         total = (
-            largest_total(lambda rho: mechanism.plan(tree, spent(rho), unit).laws, unit, total, slack, part)
+            largest_total(lambda rho: mechanism.plan(tree, spent(rho), unit).laws, unit, total, delta, part)
             if laws
-            else epsilon_to_rho(total, slack, mechanism.continuous_gaussian)
+            else epsilon_to_rho(total, delta, mechanism.continuous_gaussian)
         )
     budget = spent(total)
     _refuse_gaps(settings, budget)

@@ -187,8 +187,8 @@ def plan_matrix(settings: CdfSettings, matrix: Matrix | None = None) -> MatrixPl
     unit = settings.unit
     total, currency = checks.epsilon(settings.epsilon), mechanism.currency
     if currency is Currency.RHO:
-        slack = checks.delta(settings.delta, required=True)
-        total = epsilon_to_rho(total, slack, mechanism.continuous_gaussian)
+        delta = checks.delta(settings.delta, required=True)
+        total = epsilon_to_rho(total, delta, mechanism.continuous_gaussian)
     matrix = matrix_of(settings) if matrix is None else matrix
     if isinstance(matrix, WholeMatrix) and matrix.with_total and not settings.with_total:
         matrix = and_total(matrix, currency is Currency.EPSILON)
@@ -310,7 +310,7 @@ def matrix_ledger(plan: MatrixPlan) -> dict[str, list[str]]:
     """Return what a release by a matrix spends, and on what, in words."""
     promise = plan.guarantee
     spent = [("ρ", privacy_text(promise.rho))] if promise.rho is not None else []
-    slack = [("δ", privacy_text(promise.delta))] if promise.delta else []
+    of_delta = [("δ", privacy_text(promise.delta))] if promise.delta else []
     rows = [
         ("matrix", plan.settings.way),
         ("answers", whole(plan.matrix.n_rows)),
@@ -319,7 +319,7 @@ def matrix_ledger(plan: MatrixPlan) -> dict[str, list[str]]:
         (f"{lower_first(plan.law.label)} noise, st. dev. in the same units", short(math.sqrt(plan.law.variance), 6)),
         *spent,
         ("ε", privacy_text(promise.epsilon)),
-        *slack,
+        *of_delta,
     ]
     return {"of the release": [name for name, _ in rows], "value": [value for _, value in rows]}
 

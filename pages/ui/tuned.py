@@ -15,7 +15,7 @@ from treedp_core.notebook import study
 from treedp_core.privacy import exact_shares
 from treedp_core.privacy.prior_provenance import DOOR
 from treedp_core.studies.budget import Ledger, Origin, origin_of_text, source_of_text
-from treedp_core.views import tuning
+from treedp_core.views import split
 
 PAGES: Final = ("bud", "lab", "con", "cdf", "td", "plan", "split")
 """Pages with custom shares; "split" stands for those that pages took over from Budget."""
@@ -60,7 +60,7 @@ def tells_epsilon() -> bool:
     return study.tells_epsilon({one.key: one.value for one in (EPSILON, EPSILON_TUNED)})
 
 
-def of_plan(split: Origin | None) -> dict[str, Origin]:
+def of_plan(origin: Origin | None) -> dict[str, Origin]:
     """Return the argument for what a plan was tuned on: its split, or the true counts where its ε was sought on them.
 
     Raises
@@ -68,13 +68,13 @@ def of_plan(split: Origin | None) -> dict[str, Origin]:
     InputError
         ``PRIOR_OTHER`` where a prior was paid for, as a plan states one of both.
     """
-    origin = tuning.of_plan(split, is_sought=tells_epsilon())
-    return {} if origin is None else {"tuned": origin}
+    of = split.of_plan(origin, is_sought=tells_epsilon())
+    return {} if of is None else {"tuned": of}
 
 
 def label(page: str) -> str:
     """Return what every figure, table and export of a page must say of its split; nothing where it looks at nothing."""
-    return tuning.label(get(f"{page}_allocation"), text_of(page))
+    return split.label(get(f"{page}_allocation"), text_of(page))
 
 
 def whence(page: str) -> str:

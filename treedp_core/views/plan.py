@@ -20,7 +20,7 @@ from treedp_core.plans.words import level_table, promise, steps
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.privacy import Accounting, Currency
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
-from treedp_core.views import tuning
+from treedp_core.views import split
 from treedp_core.views.entries import Entry
 from treedp_core.views.finding import Finding, Memo, Provenance, Tables, UserText, forgetful
 from treedp_core.views.inputs import of
@@ -178,7 +178,7 @@ def _made(inputs: PlanInputs, tables: Tables) -> ReleasePlan:
         data, inputs.mechanism, mechanism=inputs.mechanism, postprocess=CHAINS[inputs.postprocess].steps, **more
     )
     sought = tells_epsilon({"eps": inputs.epsilon, "eps_tuned": inputs.epsilon_tuned})
-    origin = tuning.of_plan(inputs.origin, is_sought=sought)
+    origin = split.of_plan(inputs.origin, is_sought=sought)
     made = ReleasePlan.of(one, data, whom=inputs.unit, reads_counts=reads, tuned=origin)
     made.verify()
     return made

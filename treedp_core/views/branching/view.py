@@ -7,8 +7,7 @@ from functools import partial
 from itertools import product
 from typing import Any, Final
 
-from treedp_core.figures.branching import error_by_height, live_chart
-from treedp_core.figures.branching_still import still_chart
+from treedp_core.figures.branching import error_by_height, live_chart, still_chart
 from treedp_core.figures.cdf import ratio_bars
 from treedp_core.studies.branching import BestBranching, advice, best_branching
 from treedp_core.studies.branching import question as study

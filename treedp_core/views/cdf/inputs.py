@@ -26,7 +26,7 @@ from treedp_core.studies.cdf.release import SPLITS, STRATEGIES
 from treedp_core.studies.cdf.release import TREE as TREE_OF
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.tree.workloads import Shape, equal_tree
-from treedp_core.views import tuning
+from treedp_core.views import split
 from treedp_core.views.finding import Memo, Tables, forgetful
 from treedp_core.views.inputs import Inputs, ReleaseInputs, of, parameter
 from treedp_core.views.parameters import choice, flag, number, tuned_on, whole, words
@@ -153,7 +153,7 @@ class CdfInputs(SplitInputs):
         return replace(
             same, branching_factors=shape.branching_factors, allocation=self.allocation,
             shares=shares_from_text(self.shares) if self.allocation == "custom" else (),
-            accounting=tuning.accounting(self.allocation, self.tuned_on, self.accounting)
+            accounting=split.accounting_of(self.allocation, self.tuned_on, self.accounting)
             if is_accounted else USUAL.value,
         )  # fmt: skip
 

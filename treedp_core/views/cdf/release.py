@@ -30,7 +30,7 @@ from treedp_core.studies.cdf.partition import (
 from treedp_core.studies.cdf.release import STRATEGIES, CdfPlan
 from treedp_core.studies.cdf.widths import Width, half_widths, width_table
 from treedp_core.tree.workloads import range_count
-from treedp_core.views import tuning
+from treedp_core.views import split
 from treedp_core.views.cdf import words
 from treedp_core.views.cdf.inputs import CdfInputs
 from treedp_core.views.entries import ON_ITS_WAY, Work, search_of_matrix
@@ -113,7 +113,7 @@ def _drawn(inputs: CdfInputs, data: Bins, settings: CdfSettings, matrix: Matrix 
         raise InputError(ON_ITS_WAY, f"The {strategy.label.lower()} is still sought: see how far it is on its page.")
     plan = plan_cdf(settings, matrix)
     if inputs.origin is not None and isinstance(plan, CdfPlan):
-        tuning.admit(inputs.origin, settings.unit, plan.budget.currency, plan.total, plan.budget.per_level)
+        split.admit(inputs.origin, settings.unit, plan.budget.currency, plan.total, plan.budget.per_level)
     return draw(plan, data.counts, inputs.fit, inputs.seed)
 
 

@@ -14,7 +14,7 @@ from treedp_core.postprocess.chains import CHAINS
 from treedp_core.privacy.prior_provenance import Ledger
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.series import Series
-from treedp_core.views import tuning
+from treedp_core.views import split
 from treedp_core.views.inputs import of
 from treedp_core.views.parameters import choice, tuned_on, whole, words
 from treedp_core.views.split import SplitInputs, accounting
@@ -64,9 +64,9 @@ class ConsistencyInputs(SplitInputs):
         """
         steps = CHAINS[self.postprocess].steps
         one = self.split(data, self.mechanism, mechanism=self.mechanism, postprocess=steps)
-        tuning.admit_experiment(self.origin, one, data.tree)
+        split.admit_experiment(self.origin, one, data.tree)
         return one
 
     def ledger(self, data: Dataset) -> Ledger | None:
         """Return what the split and what it was tuned on cost together; None where it was on nothing."""
-        return tuning.admit_experiment(self.origin, self.release(data), data.tree)
+        return split.admit_experiment(self.origin, self.release(data), data.tree)

@@ -15,7 +15,7 @@ from treedp_core.postprocess.chains import CHAINS
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.lines import Question, formula_grid
 from treedp_core.studies.sweep.series import Series, chosen
-from treedp_core.views import tuning
+from treedp_core.views import split
 from treedp_core.views.inputs import of
 from treedp_core.views.parameters import choice, number, several, tuned_on, whole, words
 from treedp_core.views.split import SplitInputs, accounting
@@ -72,7 +72,7 @@ class LabInputs(SplitInputs):
         """
         shared = self.split(data, *self.mechanisms, metric=self.metric, trials=self.trials)
         for series in self.compared if self.origin is not None else ():
-            tuning.admit_experiment(self.origin, series.of(shared), data.tree)
+            split.admit_experiment(self.origin, series.of(shared), data.tree)
         return shared
 
     def question(self, view: str, data: Dataset) -> Question:

@@ -32,7 +32,7 @@ from treedp_core.studies.topdown import (
 from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.tree import Tree
 from treedp_core.tree.text import branching_factors_from_text, factors_from_text
-from treedp_core.views import tuning
+from treedp_core.views import split
 from treedp_core.views.finding import Memo, Tables
 from treedp_core.views.inputs import of
 from treedp_core.views.parameters import choice, flag, number, several, tuned_on, whole, words
@@ -198,12 +198,12 @@ class TopDownInputs(SplitInputs):
             Spread(self.spread) if who.contributions > 1 else Spread.STACKED,
             self.rule if self.rule in allowed else allowed[0], self.allocation,
         )  # fmt: skip
-        how = tuning.accounting(self.allocation, self.tuned_on, self.accounting)
+        how = split.accounting_of(self.allocation, self.tuned_on, self.accounting)
         if not self.rho.strip() and is_numerical(how):
             wanted = numerical(wanted, subject, self.epsilon)
         ready = wanted.plan(subject)
         if shares is not None and self.origin is not None:
-            tuning.admit(self.origin, ready.unit, ready.budget.currency, wanted.rho, ready.budget.per_level)
+            split.admit(self.origin, ready.unit, ready.budget.currency, wanted.rho, ready.budget.per_level)
         return wanted
 
 

@@ -91,17 +91,15 @@ def view_of(work: Asked, waiting: str = "") -> Callable[[Find], Callable[..., Fi
         def view(
             inputs: TopDownInputs, tables: Tables, *, slow: Made[Any] | None = None, memo: Memo = forgetful
         ) -> Finding:
-            asked: Any = work(inputs, tables)
-            is_one, few = asked.function is release, asked
-            if not is_one:
-                few = replace(asked, question=replace(asked.question, trials=FEW))
-            if slow is None and (asked.is_quick if is_one else draws(*inputs.domain(tables.data)) <= LIGHT):
-                slow = memo((asked.slot, tables.fingerprints, few.question), lambda: few.on(tables)(None))
-            if slow is not None and slow.inputs in (asked.question, few.question):
+            asked = work(inputs, tables)
+            first, is_quick = _first(asked, inputs, tables.data)
+            if slow is None and is_quick:
+                slow = memo((asked.slot, tables.fingerprints, first.question), lambda: first.on(tables)(None))
+            if slow is not None and slow.inputs in (asked.question, first.question):
                 return _marked(find(inputs, slow), slow)
             plan = planned(inputs, tables, memo)  # what is refused is not shown as another one
             if slow is None:
-                used = words.provenance(plan, is_spent=is_one)
+                used = words.provenance(plan, is_spent=asked.function is release)
                 return Finding(answer=waiting, badges=BADGES, provenance=used)
             found = _marked(find(inputs, slow), slow)
             note = f"Shown meanwhile: {words.drawn(slow)}. Press **Run** for the present settings."
@@ -111,6 +109,14 @@ def view_of(work: Asked, waiting: str = "") -> Callable[[Find], Callable[..., Fi
         return view
 
     return of
+
+
+def _first(asked: Work, inputs: TopDownInputs, data: Dataset) -> tuple[Work, bool]:
+    """What is drawn before anything was asked for, a release or a few runs, and whether that takes a moment."""
+    if asked.function is release:
+        return asked, asked.is_quick
+    few: Any = asked.question
+    return replace(asked, question=replace(few, trials=FEW)), draws(*inputs.domain(data)) <= LIGHT
 
 
 def _marked(found: Finding, made: Made[Any]) -> Finding:

@@ -17,9 +17,8 @@ from pathlib import Path
 from oracles_pages import open_page, press, widget
 from treedp_core import cli
 from treedp_core.notebook import Notebook
-from treedp_core.notebook.export.bundle import bundle_of
 from treedp_core.notebook.export.report import report_of
-from treedp_core.notebook.export.script import script_of
+from treedp_core.notebook.export.script import bundle_of, script_of
 
 os.environ[cli.PLUGINS_VARIABLE] = cli.environment({}, plugins=["own_plugin"])[cli.PLUGINS_VARIABLE]
 

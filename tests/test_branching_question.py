@@ -11,7 +11,6 @@ import oracles_shapes as slow
 from test_branching_all import EVERY
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.studies.branching.beside import is_bounded, trees_and_matrices
 from treedp_core.studies.branching.limits import loss_factor
 from treedp_core.studies.branching.question import (
     Question,
@@ -21,6 +20,7 @@ from treedp_core.studies.branching.question import (
     ranked,
     value_of,
 )
+from treedp_core.studies.branching.tables import is_bounded, trees_and_matrices
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.tree.text import product_text
 from treedp_core.tree.workloads import Shape, Workload, equal_tree

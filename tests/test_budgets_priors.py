@@ -33,8 +33,7 @@ from treedp_core.studies.budget import (
     public_of_file,
 )
 from treedp_core.studies.budget.figure4 import curves
-from treedp_core.studies.budget.periods import by_period
-from treedp_core.studies.budget.prior import noisy, public, true_counts
+from treedp_core.studies.budget.prior import by_period, noisy, public, true_counts
 from treedp_core.studies.budget.splits.node_budgets import (
     branch,
     node_error,

@@ -40,7 +40,7 @@ from treedp_core.studies.multiplicative.trees import tree_in_use
 from treedp_core.studies.topdown import Wanted, draw, made_up, tree_as_it_is
 from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.tree import Tree
-from treedp_core.views.rerun import Sources, sides_of
+from treedp_core.views.cells.rerun import Sources, sides_of
 from treedp_core.watch import generator
 
 pytestmark = pytest.mark.usefixtures("own_jobs")

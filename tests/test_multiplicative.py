@@ -24,7 +24,7 @@ from treedp_core.studies.multiplicative.accuracy import accurate_threshold, clam
 from treedp_core.studies.multiplicative.curves import CURVES, clamp_bound, theorem_error
 from treedp_core.studies.multiplicative.growth import break_even, growth
 from treedp_core.studies.multiplicative.lower_bounds import least_possible_threshold, packing_bound
-from treedp_core.studies.multiplicative.shrinkage import shrunk_alpha_rmse, worst_shrunk_alpha_rmse
+from treedp_core.studies.multiplicative.simple import shrunk_alpha_rmse, worst_shrunk_alpha_rmse
 from treedp_core.tree import Tree
 from treedp_core.watch import generator
 

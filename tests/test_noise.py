@@ -29,9 +29,14 @@ from treedp_core.noise import (
     normal_tail,
 )
 from treedp_core.noise import exact_draws as integer_draws
-from treedp_core.noise.exact_draws import accept_exactly, digit_boundaries, gaussian_boundaries, laplace_boundaries
+from treedp_core.noise.exact_draws import (
+    TableSampler,
+    accept_exactly,
+    digit_boundaries,
+    gaussian_boundaries,
+    laplace_boundaries,
+)
 from treedp_core.noise.laws import TruncatedLaplace
-from treedp_core.noise.table_sampler import TableSampler
 from treedp_core.privacy import Budget, Currency, NeighbouringRelation, ProtectedUnit, guarantee
 from treedp_core.tree import Tree
 

@@ -21,12 +21,11 @@ from treedp_core.figures.base.export_layout import Dress, dressed
 from treedp_core.figures.base.image import plotly_js
 from treedp_core.notebook import Cell, DataNote
 from treedp_core.notebook.code import call
-from treedp_core.notebook.export.bundle import bundle_of
 from treedp_core.notebook.export.cell_summary import as_html, dress_of, plain, safe
 from treedp_core.notebook.export.ipynb import ipynb_of
 from treedp_core.notebook.export.program import is_ours, program_of
 from treedp_core.notebook.export.report import SCRIPT, report_of
-from treedp_core.notebook.export.script import script_of
+from treedp_core.notebook.export.script import bundle_of, script_of
 
 CODE = """from treedp_core.tree import Tree
 

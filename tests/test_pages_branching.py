@@ -64,7 +64,7 @@ def test_equal_budgets_are_shown_while_optimal_ones_are_sought(monkeypatch: pyte
 @pytest.mark.usefixtures("own_jobs")
 def test_a_matrix_that_another_page_sought_is_not_sought_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor by another session: it depends on no data."""
-    monkeypatch.setattr("treedp_core.views.branching.view.AT_ONCE", 8)
+    monkeypatch.setattr("treedp_core.views.branching.AT_ONCE", 8)
     monkeypatch.setattr("treedp_core.views.cdf.release.AT_ONCE", 8)
     link = {"nbr": "add_or_remove_one", "bra_bins": "128", "bra_post": "least_squares"}
     app = open_page("branching", **link)

@@ -28,12 +28,11 @@ from oracles_pages import Inline, WorkersHere, open_page, press
 from pages.ui import exporting, frame, jobs, pins
 from pages.ui.pins import what_of
 from treedp_core.notebook import Cell
-from treedp_core.notebook.export.bundle import bundle_of
 from treedp_core.notebook.export.cell_summary import drawable, is_simulated
 from treedp_core.notebook.export.ipynb import ipynb_of
 from treedp_core.notebook.export.program import is_ours, slug
 from treedp_core.notebook.export.report import report_of
-from treedp_core.notebook.export.script import SHOWN, script_of
+from treedp_core.notebook.export.script import SHOWN, bundle_of, script_of
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records.export.columns import labelled
 from treedp_core.records.export.tables import IN_NAMES, csv_files

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from treedp_core.checks import InputError
 from treedp_core.records import count_hierarchy, domain_of_values, domain_taken_from_the_data
-from treedp_core.records.read import short_texts, sources
-from treedp_core.records.read.columns import LabelColumn
-from treedp_core.records.read.short_texts import ShortTexts
+from treedp_core.records.read import columns, sources
+from treedp_core.records.read.columns import LabelColumn, ShortTexts
 
 FEW = st.sampled_from(["", "a", "b", "ab", "ba", "abcdefg", "abcdefh", "abcdefgh", "Köln", "北京", "0", "00", "000"])
 BATCHES = st.lists(st.lists(FEW | st.none(), min_size=1, max_size=12), min_size=1, max_size=6)
@@ -54,7 +53,7 @@ def test_only_the_same_bytes_are_found(known: list[str], asked: list[str], skip:
     of = {text: 3 * code for code, text in enumerate(known)}
     texts = ShortTexts()
     texts.learn(pa.array(known), np.array(list(of.values()), dtype=np.int32))
-    short = {text for text in known if len(text.encode()) <= short_texts.WIDEST}
+    short = {text for text in known if len(text.encode()) <= columns.WIDEST}
     found = texts.codes(pa.array(["xyz"] * skip + asked)[skip:]) if len(short) == len(known) else None
     if found is not None:
         assert found.tolist() == [of[text] for text in asked]

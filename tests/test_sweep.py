@@ -24,8 +24,7 @@ from treedp_core.studies.sweep.before_after import Draw, bias_table, draw, famil
 from treedp_core.studies.sweep.first_page import law_question
 from treedp_core.studies.sweep.lines import Question, computed, formula_grid, simulate, simulation_grid
 from treedp_core.studies.sweep.series import Series, chosen, settings_apart
-from treedp_core.studies.sweep.split import distance_from_optimum, split_table
-from treedp_core.studies.sweep.tables import draw_table, line_table
+from treedp_core.studies.sweep.tables import distance_from_optimum, draw_table, line_table, split_table
 from treedp_core.tree import Tree
 from treedp_core.watch import Cancelled, Watch
 

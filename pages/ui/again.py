@@ -17,7 +17,7 @@ from pages.ui.view import sources
 from treedp_core import __version__
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell, Notebook
-from treedp_core.views.rerun import rerun_of
+from treedp_core.views.cells.rerun import rerun_of
 from treedp_core.words import plural
 
 RUN: Final = "_run_again"

@@ -20,7 +20,7 @@ from treedp_core.notebook.code import Ran
 from treedp_core.notebook.study import note_of
 from treedp_core.notebook.validators import settings as texts
 from treedp_core.records import count_hierarchy
-from treedp_core.views.rerun import is_of_table
+from treedp_core.views.cells.rerun import is_of_table
 
 SLOT: Final = "upload"
 _ASKED: Final = "_other_data_of"

@@ -20,13 +20,12 @@ from treedp_core.figures.base import style
 from treedp_core.figures.base.export_layout import LEAST, MOST, dressed
 from treedp_core.figures.base.image import Kind, images_of, missing
 from treedp_core.notebook import Cell
-from treedp_core.notebook.export.bundle import bundle_of
 from treedp_core.notebook.export.cell_summary import drawable, dress_of, warning
 from treedp_core.notebook.export.ipynb import ipynb_of
 from treedp_core.notebook.export.program import export_name
 from treedp_core.notebook.export.report import SAVED, report_of
-from treedp_core.notebook.export.script import script_of
-from treedp_core.views.view_call import NO_NUMBERS
+from treedp_core.notebook.export.script import bundle_of, script_of
+from treedp_core.views.cells.view_call import NO_NUMBERS
 from treedp_core.words import plural, whole
 
 SIZE: Final = SAVED

@@ -9,8 +9,8 @@ import streamlit as st
 from pages.ui import store
 from pages.ui.candidate import Table
 from pages.ui.text import lit
+from treedp_core.records.count.row_filter import Suspect
 from treedp_core.records.hierarchies import labels_of, suspected_in
-from treedp_core.records.totals import Suspect
 
 
 def left_out_asked(table: Table, columns: Sequence[str] = (), weight: str | None = None) -> dict[str, list[str]]:

@@ -18,8 +18,8 @@ from treedp_core.checks import InputError
 from treedp_core.notebook import Cell
 from treedp_core.notebook.export import cell_summary
 from treedp_core.notebook.export.program import slug
+from treedp_core.views.cells.view_call import NO_NUMBERS
 from treedp_core.views.inputs import parameters_of
-from treedp_core.views.view_call import NO_NUMBERS
 
 CHANGE: Final = "move a control, or choose other data, then press Compare"
 AWAITING: Final = "_cells_awaiting"

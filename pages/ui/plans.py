@@ -15,7 +15,7 @@ from treedp_core.experiment import Experiment
 from treedp_core.notebook.code import Ran, call
 from treedp_core.plans import ReleasePlan, Split
 from treedp_core.privacy.prior_provenance import Ledger, without_counts
-from treedp_core.views.rerun import opened
+from treedp_core.views.cells.rerun import opened
 
 PAGE: Final = "pages/plan.py"
 _KEPT: Final = "_plan"

@@ -21,9 +21,9 @@ from treedp_core.notebook import study
 from treedp_core.records.mock_data import MAX_RECORDS, MIN_RECORDS
 from treedp_core.studies.budget import source_of_text
 from treedp_core.studies.methods.terms import text
+from treedp_core.views.cells.rerun import RECORDS_GRID, TableInputs
 from treedp_core.views.inputs import MAX_ALPHA, ReleaseInputs, parameter
 from treedp_core.views.parameters import many
-from treedp_core.views.rerun import RECORDS_GRID, TableInputs
 from treedp_core.words import setting_text, short
 from treedp_core.words import whole as in_full
 

@@ -19,12 +19,12 @@ from treedp_core.records import Dataset
 from treedp_core.records.mock_data import generate
 from treedp_core.registry import generation
 from treedp_core.views import VIEWS
+from treedp_core.views.cells.rerun import Sources
+from treedp_core.views.cells.view_call import ViewCall
 from treedp_core.views.entries import ON_ITS_WAY, Entry, Work
 from treedp_core.views.finding import Finding, Tables, no_table
 from treedp_core.views.inputs import Inputs, parameters_of
 from treedp_core.views.parameters import TUNED
-from treedp_core.views.rerun import Sources
-from treedp_core.views.view_call import ViewCall
 from treedp_core.watch import Watch
 
 AnyInputs = TypeVar("AnyInputs", bound=Inputs)

@@ -12,7 +12,7 @@ from test_notebook import cell
 from treedp_core.notebook.code import call
 from treedp_core.notebook.range_lists import Listed
 from treedp_core.views import VIEWS, Entry
-from treedp_core.views.rerun import Sources, is_of_table
+from treedp_core.views.cells.rerun import Sources, is_of_table
 
 SOURCES = Sources(sample=partial(call, count_sample), ranges={"0123abcd": Listed("ages.csv", ((1, 10),))})
 OF_SAMPLES = [one for one in VIEWS.values() if one.sample is not None]

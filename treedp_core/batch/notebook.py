@@ -19,7 +19,7 @@ from treedp_core.notebook.export.program import slug
 from treedp_core.notebook.file.archive import open_file
 from treedp_core.notebook.study import Study
 from treedp_core.records import Dataset
-from treedp_core.views.rerun import NOT_HERE, Sources, rerun_of
+from treedp_core.views.cells.rerun import NOT_HERE, Sources, rerun_of
 from treedp_core.words import plural
 
 

@@ -10,10 +10,10 @@ from typing import Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.notebook.cell import Cell
-from treedp_core.notebook.export.bundle import files_of
 from treedp_core.notebook.export.cell_summary import drawable
 from treedp_core.notebook.export.ipynb import ipynb_of
 from treedp_core.notebook.export.report import report_of
+from treedp_core.notebook.export.script import files_of
 from treedp_core.watch import Watch
 
 SAY_SECONDS: Final = 2.0

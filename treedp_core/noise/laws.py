@@ -17,10 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from treedp_core import checks
-from treedp_core.noise.exact_draws import draw_discrete_gaussian, draw_discrete_laplace
+from treedp_core.noise.exact_draws import BLOCK, draw_discrete_gaussian, draw_discrete_laplace, random_words
 from treedp_core.noise.law import FloatArray, IntegerLaw, Law, Size
 from treedp_core.noise.normal_tail import density, first_tail, mills, second_tail
-from treedp_core.noise.table_sampler import BLOCK, random_words
 
 SCALE_LOW: Final = 2.0**-40
 SCALE_HIGH: Final = 2.0**44  # draws stay far inside 64-bit integers

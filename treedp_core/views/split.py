@@ -15,7 +15,7 @@ from treedp_core.privacy import Currency, ProtectedUnit
 from treedp_core.privacy.accounting import USUAL, Accounting
 from treedp_core.privacy.prior_provenance import Ledger, Origin, PriorKind, origin_of_text
 from treedp_core.records import Dataset
-from treedp_core.studies.sweep.split import split_table
+from treedp_core.studies.sweep.tables import split_table
 from treedp_core.tree import Tree
 from treedp_core.views.finding import Finding
 from treedp_core.views.inputs import ReleaseInputs

@@ -21,7 +21,7 @@ from treedp_core.checks import InputError
 from treedp_core.notebook.code import Ran, call
 from treedp_core.records import Dataset, count_hierarchy
 from treedp_core.studies.budget import absent_leaves, public_of_file
-from treedp_core.studies.budget.periods import by_period
+from treedp_core.studies.budget.prior import by_period
 from treedp_core.views.budget import PRIOR as SLOT
 from treedp_core.words import plural, whole
 

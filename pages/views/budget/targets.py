@@ -20,7 +20,7 @@ from pages.views.budget.controls import draw_prior, more, say
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.studies.budget import Ask, Price, Source, Wanted, with_target, without
-from treedp_core.studies.budget.targets.source import TARGETS
+from treedp_core.studies.budget.targets.target_text import TARGETS
 from treedp_core.views import VIEWS, budget
 from treedp_core.views.budget import BudgetInputs, words
 from treedp_core.words import plural, setting_text

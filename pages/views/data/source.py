@@ -14,7 +14,7 @@ from pages.ui.upload import show_count, upload
 from pages.views.data.levels import levels
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
-from treedp_core.views.rerun import SOURCES
+from treedp_core.views.cells.rerun import SOURCES
 
 
 def choose() -> Candidate | None:

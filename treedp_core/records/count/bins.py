@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.records import totals
-from treedp_core.records.count import counting
+from treedp_core.records.count import counting, row_filter
 from treedp_core.records.count.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
 from treedp_core.records.count.row_filter import LeftOut, without
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
@@ -265,7 +264,9 @@ class _BinTally:
         others = self._sum - self._last  # finite where that is a question
         if self.numbers > _FEW and self._last and math.isfinite(others) and math.isclose(self._last, others):
             told = f"The last number of column {echo(column)} is the sum of all others"
-            notices.append((totals.CODE, f"{told}: if its row is a total, leave it out by the option left_out."))
+            notices.append(
+                (row_filter.TOTALS_CODE, f"{told}: if its row is a total, leave it out by the option left_out.")
+            )
         inside, left_out = int(self.counts().sum()), self.missing + (0 if self._clamp else self.outside)
         return ReadReport(
             rows=self.rows,

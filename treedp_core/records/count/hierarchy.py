@@ -13,7 +13,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.count import counting, paths
 from treedp_core.records.count.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
-from treedp_core.records.count.row_filter import LeftOut
+from treedp_core.records.count.row_filter import LeftOut, notices, suspected
 from treedp_core.records.count.tally import Tally, example_of, read_records, strangers_notice
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
 from treedp_core.records.domain import Domain, levels_checked
@@ -24,7 +24,6 @@ from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.read.table_reader import Progress, TableReader, open_table, said_of_file
 from treedp_core.records.read.units import account_of, bound_of, quota_of
 from treedp_core.records.recipe import Recipe, marks_in_order
-from treedp_core.records.totals import notices, suspected
 from treedp_core.tree import Tree
 
 if TYPE_CHECKING:

@@ -31,10 +31,11 @@ from treedp_core.studies.budget.tables import (
 from treedp_core.studies.budget.targets.inverse import Inverse, smallest_budget
 from treedp_core.studies.budget.targets.reliability import Reliability, reliability
 from treedp_core.studies.budget.targets.simulation_check import Confirmation
-from treedp_core.studies.budget.targets.source import Source, source_of_text
 from treedp_core.studies.budget.targets.target import Ask, Target
 from treedp_core.studies.budget.targets.target_text import (
+    Source,
     Wanted,
+    source_of_text,
     targets_of_text,
     usual_text,
     wanted_of_text,

@@ -2,18 +2,19 @@
 
 from treedp_core.studies.lesson.exercises import EXERCISES, exercises
 from treedp_core.studies.lesson.hands import DRAGS, bars, drag_for_browser, hands, most_frequent, said_of_hands
-from treedp_core.studies.lesson.progress import (
+from treedp_core.studies.lesson.question import Marked, Question, Wrong, mark, number_of
+from treedp_core.studies.lesson.reveal import DRAWS, Revealed, reveal_table, revealed
+from treedp_core.studies.lesson.sheet import (
     answers,
     entry_checked,
+    hand_out,
     points_table,
     question_named,
     score,
     steps_done,
+    teacher_sheet,
     with_answer,
 )
-from treedp_core.studies.lesson.question import Marked, Question, Wrong, mark, number_of
-from treedp_core.studies.lesson.reveal import DRAWS, Revealed, reveal_table, revealed
-from treedp_core.studies.lesson.sheet import hand_out, teacher_sheet
 from treedp_core.studies.lesson.steps import CARD, STEPS, Step, minutes_left, question_table, step_named
 
 __all__ = [

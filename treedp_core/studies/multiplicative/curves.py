@@ -18,7 +18,7 @@ from treedp_core.privacy.conversions import gaussian_sigma
 from treedp_core.registry import NO_CARD, MethodCard, Table, table
 from treedp_core.studies.multiplicative import method_cards as of
 from treedp_core.studies.multiplicative.lower_bounds import packing_bound
-from treedp_core.studies.multiplicative.shrinkage import worst_shrunk_alpha_rmse
+from treedp_core.studies.multiplicative.simple import worst_shrunk_alpha_rmse
 
 # ---- the error that Theorem 4.1 of Ghazi et al. proves, as a number, with corrected constants
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from treedp_core.checks import InputError
-from treedp_core.records.read import short_texts, sources
+from treedp_core.records.read import columns, sources
 from treedp_core.records.read.arrow.stream import hold_view, lent
 from treedp_core.records.read.file_checks import encoding_error, row_refusal
 from treedp_core.records.read.sniff import Preview
@@ -109,7 +109,7 @@ def _open(
 def _text_type(preview: Preview, j: int) -> pa.DataType:
     """Return the fastest type for labels of column j: plain text where the first rows are short."""
     widest = max((len(row[j].encode("utf-8")) for row in preview.rows), default=0)
-    return pa.string() if widest <= short_texts.WIDEST else pa.dictionary(pa.int32(), pa.string())
+    return pa.string() if widest <= columns.WIDEST else pa.dictionary(pa.int32(), pa.string())
 
 
 def _diagnosis(source: FileSource, preview: Preview, stream: ByteStream, refusals: list[InputError]) -> Exception:

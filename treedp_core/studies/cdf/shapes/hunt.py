@@ -13,9 +13,8 @@ import numpy as np
 from treedp_core.privacy import Currency
 from treedp_core.studies.cdf.error.budgets import LevelShares, improved_shares
 from treedp_core.studies.cdf.error.criterion import Criterion
-from treedp_core.studies.cdf.shapes.padding import best_padded_ways
 from treedp_core.studies.cdf.shapes.primes import divisors, prime_factors
-from treedp_core.studies.cdf.shapes.recursion import best_ways, is_feasible
+from treedp_core.studies.cdf.shapes.recursion import best_padded_ways, best_ways, is_feasible
 from treedp_core.studies.cdf.shapes.search import Cost, cheapest
 from treedp_core.tree import FloatArray
 from treedp_core.tree.workloads import Shape, Workload, level_weights

@@ -33,7 +33,6 @@ from treedp_core.studies.methods.papers.numerics import (
     loss_of_density,
     median_is_off,
 )
-from treedp_core.studies.methods.unprojected import exponent
 from treedp_core.studies.multiplicative.accuracy import (
     clamped_alpha_rmse,
     noise_accurate_threshold,
@@ -42,6 +41,7 @@ from treedp_core.studies.multiplicative.curves import Setting, theorem_error
 from treedp_core.studies.multiplicative.growth import break_even, growth
 from treedp_core.studies.multiplicative.lower_bounds import packing_bound
 from treedp_core.studies.multiplicative.tree_bounds import additive_bound, embedded_levels, tree_packing_bound
+from treedp_core.studies.topdown.accounting import exponent
 from treedp_core.tree import FloatArray, Tree
 from treedp_core.watch import generator
 

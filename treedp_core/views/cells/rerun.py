@@ -22,11 +22,11 @@ from treedp_core.studies.budget.question import FROM_FILE
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.views import entry_of
 from treedp_core.views.budget import PRIOR
+from treedp_core.views.cells.view_call import ViewCall
 from treedp_core.views.entries import AnyInputs, Entry, Work, of_no_table
 from treedp_core.views.finding import Memo, Tables, forgetful
 from treedp_core.views.inputs import Inputs, of
 from treedp_core.views.parameters import choice, whole, words
-from treedp_core.views.view_call import ViewCall
 
 NOT_HERE: Final = "DATA_MISSING"
 """The code of the refusal of a cell whose data are not here."""

@@ -21,11 +21,18 @@ PAGES: Final = (
 
 def all_pages() -> tuple[Page, ...]:
     """Return the pages in the order of the navigation."""
-    from pages.ui.router import declare
+    from pages.ui.navigation import declare
 
     load_plugins(os.environ)  # first: tables of pages are made from the core's
 
     return declare(tuple(import_module(f"pages.{name}").PAGE for name in PAGES))
+
+
+def uncaught(error: Exception) -> bool:
+    """Show what a run of the script did not catch itself; True, as Streamlit need not."""
+    from pages.ui.refusals import trouble  # not above: the server is to start before the pages are imported
+
+    return trouble(error)
 
 
 if __name__ == "__main__":  # Streamlit runs it: read the link, configure the page, and hand over to the router
@@ -42,6 +49,6 @@ if __name__ == "__main__":  # Streamlit runs it: read the link, configure the pa
 else:  # the server imports it, and is to start before the pages are imported
     from streamlit.starlette import App
 
-    from pages.ui.serving import lifespan, middleware, uncaught
+    from pages.ui.serving import lifespan, middleware
 
     app = App(__file__, middleware=middleware(PAGES), lifespan=lifespan(all_pages), on_script_error=uncaught)

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
 from oracles_pages import codes, open_page, pick, shared_link, widget
-from pages.ui import router, settings
+from pages.ui import navigation, settings
 from pages.ui.store import count_sample
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
@@ -55,11 +55,11 @@ if __name__ == "__main__":
 APP = """
 import more
 from app import all_pages
-from pages.ui import address, router
+from pages.ui import address, navigation, router
 from pages.ui.page import configure
 from pages.ui.sidebar import link_problems, sidebar
 
-known = router.declare((*all_pages(), more.PAGE))
+known = navigation.declare((*all_pages(), more.PAGE))
 refused = address.hydrate()
 configure()
 link_problems(refused)
@@ -92,7 +92,7 @@ def more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
     sys.modules.pop("more", None)
     settings.REG.clear()
     settings.REG.update(before)
-    router._known.pop("more", None)
+    navigation._known.pop("more", None)
     settings._OF_PAGE.pop("more", None)
 
 

@@ -13,7 +13,6 @@ import streamlit as st
 
 from pages.ui import address, book, kept, notebook_file, pins, plans, result, slides, store
 from pages.ui.text import lit, plain
-from pages.ui.view import sources
 from treedp_core import __version__
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell, Notebook
@@ -91,7 +90,7 @@ def _make(again: _Again) -> None:
 
 def _made_again(cell: Cell) -> Cell | None:
     """A cell as its view makes it now; None while what takes long of it is on its way, in the slot `SLOT`."""
-    rerun = rerun_of(cell, sources())
+    rerun = rerun_of(cell, book.sources())
     work = rerun.work
     if work is None or not rerun.needs_work:
         return rerun.made(__version__)
@@ -113,7 +112,7 @@ def end() -> None:
         value, is_coming = result.come(slot, question, of)
         if value is not None:
             with suppress(InputError):
-                rerun = rerun_of(cell, sources())
+                rerun = rerun_of(cell, book.sources())
                 if rerun.work is not None:
                     rerun = replace(rerun, work=replace(rerun.work, question=question))
                     book.amend(partial(_with, rerun.made(__version__, value)))

@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import book, kept, router
+from pages.ui import book, kept, navigation
 from pages.ui.text import lit
 from treedp_core.notebook.cell import DataNote
 from treedp_core.notebook.code import Ran, path_read
@@ -44,7 +44,7 @@ def _line(one: Asked, state: Given) -> str:
     levels = " › ".join(lit(name, 40) for name in one.note.levels)
     return (
         f"**{lit(file_of(one), 100)}**: {state.value}. Counted by {levels}; {lit(how_counted(one.note), 100)}; "
-        f"fingerprint {one.note.fingerprint[:SHORT]}; on the page {router.title(WHERE.get(one.slot, 'data'))}."
+        f"fingerprint {one.note.fingerprint[:SHORT]}; on the page {navigation.title(WHERE.get(one.slot, 'data'))}."
     )
 
 

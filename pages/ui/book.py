@@ -9,7 +9,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import slides, uploads
+from pages.ui import slides, store, uploads
 from pages.ui.refusals import refusal_in_passing
 from pages.ui.settings import REG
 from treedp_core.checks import InputError
@@ -17,6 +17,7 @@ from treedp_core.notebook import Cell, Notebook
 from treedp_core.notebook.comparison import compare as compared
 from treedp_core.notebook.history import History
 from treedp_core.notebook.study import Asked
+from treedp_core.views.cells.rerun import Sources
 from treedp_core.words import megabytes
 
 BYTES: Final = 64 << 20
@@ -80,6 +81,11 @@ def held() -> Held:
 def notebook() -> Notebook:
     """Return this session's notebook."""
     return held().notebook
+
+
+def sources() -> Sources:
+    """Return where the tables of cells are: what this session has, or what its notebook asked for."""
+    return replace(store.sources(), asked=held().asked)
 
 
 def state() -> State:

@@ -376,13 +376,6 @@ def _chores() -> Callable[[], bool]:
     return lambda: any([sweep(), classroom.sweep()])
 
 
-def uncaught(error: Exception) -> bool:
-    """Show what a run of the script did not catch itself; True, as Streamlit need not."""
-    from pages.ui.refusals import trouble  # not above: the server is to start before the pages are imported
-
-    return trouble(error)
-
-
 def address() -> str:
     """Where the app is, the key of this start included."""
     name = st.get_option("browser.serverAddress")

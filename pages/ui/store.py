@@ -10,11 +10,11 @@ from dataclasses import replace
 from functools import cache, partial
 from itertools import accumulate
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import streamlit as st
 
-from pages.ui import jobs, kept, sessions, settings, uploads
+from pages.ui import jobs, kept, listed, sessions, settings, uploads
 from pages.ui.room import PUBLIC_NODES, ROOM, Ask, admitted
 from pages.ui.settings import REG, SOURCE, UNIT, get
 from sample_data.catalogue import SAMPLES
@@ -26,6 +26,7 @@ from treedp_core.notebook.code import Ran, given
 from treedp_core.records import Dataset, HeldColumns
 from treedp_core.records.mock_data import generate
 from treedp_core.tree.text import branching_factors_from_text
+from treedp_core.views.cells.rerun import Sources
 
 MAX_NUMBERS: Final = 16_000_000
 _LAST: Final = "_dataset"
@@ -87,6 +88,18 @@ def counted_again(counted: Dataset) -> Ran[Dataset]:
     """Return the call that counted a file of this session, and the check that it is that file still."""
     file = kept.file_of(counted)
     return study.counted_again(counted, None if file is None else file.ran)
+
+
+def sources() -> Sources:
+    """Return where the tables of views are: what this session has."""
+
+    def made_up(*how: Any) -> Ran[Dataset]:
+        return given(generated(*how), generate, *how).named("data")
+
+    return Sources(
+        sample=used_sample, made_up=made_up, own=kept.tables(), ranges=listed.lists(),
+        memo=remember,
+    )  # fmt: skip
 
 
 def set_dataset(

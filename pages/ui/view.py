@@ -7,19 +7,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
-from pages.ui import book, kept, listed, store, tuned
+from pages.ui import tuned
 from pages.ui.page import Told
 from pages.ui.result import NO_DATA, Result, at_once, in_background, ready, refused, show_state
 from pages.ui.settings import REG
-from pages.ui.store import remember, used
+from pages.ui.store import remember, sources, used
 from pages.ui.text import lit
 from treedp_core.checks import InputError
-from treedp_core.notebook.code import Ran, given
-from treedp_core.records import Dataset
-from treedp_core.records.mock_data import generate
+from treedp_core.notebook.code import Ran
 from treedp_core.registry import generation
 from treedp_core.views import VIEWS
-from treedp_core.views.cells.rerun import Sources
 from treedp_core.views.cells.view_call import ViewCall
 from treedp_core.views.entries import ON_ITS_WAY, Entry, Work
 from treedp_core.views.finding import Finding, Tables, no_table
@@ -150,15 +147,3 @@ def _found(seen: Seen[AnyInputs]) -> Seen[AnyInputs]:
     compute = partial(entry.found, inputs, tables, seen.value, remember)
     found = at_once(entry.name, key, compute, of=tables.fingerprints, room=0)
     return replace(seen, result=found, awaits=seen.awaits if found.is_ready else None)
-
-
-def sources() -> Sources:
-    """Return where the tables of views and cells are: what this session has."""
-
-    def made_up(*how: Any) -> Ran[Dataset]:
-        return given(store.generated(*how), generate, *how).named("data")
-
-    return Sources(
-        sample=store.used_sample, made_up=made_up, own=kept.tables(), asked=book.held().asked, ranges=listed.lists(),
-        memo=store.remember,
-    )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import frame, plans, router, undo
+from pages.ui import frame, navigation, plans, undo
 from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.result import ready
@@ -194,7 +194,7 @@ def _hand_over(seen: Seen[BudgetInputs], row: Result) -> None:
         if handed is not None and handed[0] == row.name:
             prose(f"Handed over: {lit(handed[1], 190)}", width="content")
             for page in ("lab", "consistency", "plan"):
-                router.link(page)
+                navigation.link(page)
     if row.origin is not None and not row.origin.is_private:
         small_print(f":red[{NOT_PRIVATE}]: wherever this split is used, it tells about the true counts.")
 

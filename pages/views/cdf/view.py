@@ -15,10 +15,10 @@ from pages.ui.controls import draw_again
 from pages.ui.page import Told
 from pages.ui.setting import in_a_row, take
 from pages.ui.shared import note_of_delta
-from pages.ui.store import dataset, sample, unit_of
+from pages.ui.store import dataset, sample, sources, unit_of
 from pages.ui.text import small_print
 from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, ONE_REPLACED, PLAIN
-from pages.ui.view import Seen, inputs_now, section, see, sources
+from pages.ui.view import Seen, inputs_now, section, see
 from pages.views.cdf import queries
 from pages.views.cdf import settings as s
 from pages.views.cdf.source import bins_in, choose

@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import address, classroom, frame, glossary, router, uploads
+from pages.ui import address, classroom, frame, glossary, navigation, uploads
 from pages.ui.exports import download
 from pages.ui.page import Told
 from pages.ui.pictures import one_range, with_or_without
@@ -143,7 +143,7 @@ def _onward(name: str, before: Callable[[], None] | None = None, after: Callable
             )  # fmt: skip
         if name != CARD:
             step = step_named(name)
-            router.link(step.page, "Open this in the lab", dict(step.opened))
+            navigation.link(step.page, "Open this in the lab", dict(step.opened))
         if after is not None:
             after()
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.ui import frame, router
+from pages.ui import frame, navigation
 from pages.ui.glossary import also
 from pages.ui.page import Told
 from pages.ui.result import run_button
@@ -41,7 +41,7 @@ def show_method() -> Told:
         prose(section(seen, "check").finding.alt)
     page, settings = one.opens
     with st.container(horizontal=True, vertical_alignment="center"):
-        router.link(page, f"See {one.label} at work", settings)
+        navigation.link(page, f"See {one.label} at work", settings)
         if one.author:
             small_print(f"From {lit(one.author, 60)}, {CLAIM}.", width="content")
     return seen.told(more=partial(_more_of_method, seen))
@@ -65,7 +65,7 @@ def show_glossary() -> Told:
     seen, one = see(VIEWS["methods.glossary"], inputs_now(GlossaryInputs)), TERMS[s.TERM.value]
     frame.found(seen)
     if one.page and names:
-        router.link(one.page, f"See {one.title} at work")
+        navigation.link(one.page, f"See {one.title} at work")
     return seen.told()
 
 
@@ -81,7 +81,7 @@ def show_paper() -> Told:
         also(letters_of_paper(one.paper, " ".join((axis_of(one.paper), *seen.finding.table))))
     frame.found(seen, is_first=True)
     page, settings = one.opens
-    router.link(page, f"See {one.place} at work", settings)
+    navigation.link(page, f"See {one.place} at work", settings)
     return seen.told(more=partial(_more_of_paper, seen.inputs))
 
 

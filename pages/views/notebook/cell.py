@@ -11,9 +11,9 @@ import streamlit as st
 from pages.ui import again, asked, book, exporting, frame, notebook_file, pins, slides, undo
 from pages.ui.exports import download
 from pages.ui.header import show_badge
+from pages.ui.navigation import link
 from pages.ui.page import Told
 from pages.ui.refusals import refusal, settings_refused
-from pages.ui.router import link
 from pages.ui.setting import in_a_row
 from pages.ui.settings import is_page
 from pages.ui.text import lit, prose, small_print

@@ -13,7 +13,6 @@ from pages.ui.page import Told
 from pages.ui.refusals import refusal
 from pages.ui.result import in_background, run_button, show_state
 from pages.ui.text import lit, plain, prose, small_print
-from pages.ui.view import sources
 from pages.views.notebook.cell import empty
 from treedp_core.checks import InputError
 from treedp_core.figures.base.cell_figures import overlaid, redrawn
@@ -96,7 +95,7 @@ def _drawing(cells: Sequence[Cell]) -> None:
 def _same_noise(cells: Sequence[Cell]) -> Columns | None:
     """Offer to simulate the cells anew on the same noise; say by how much their errors differ, and return it."""
     try:
-        sides = sides_of(cells, sources())
+        sides = sides_of(cells, book.sources())
         if not sides:
             if _are_formulas(cells):
                 small_print(f"{FORMULAS} No noise has to be drawn for that.")

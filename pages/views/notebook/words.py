@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from pages.ui import kept, settings
+from pages.ui import book, kept, settings
 from pages.ui.text import lit, plain
-from pages.ui.view import sources
 from sample_data.catalogue import SAMPLES
 from treedp_core import __version__
 from treedp_core.notebook import Cell
@@ -31,7 +30,7 @@ def stale(cell: Cell) -> str:
         return f"{lit(cell.data.name, 40)} is not in this session."
     if cell.version != __version__:
         return f"Made with TreeDP {plain(cell.version)}; this is {__version__}."
-    return sources().other_prior(cell)
+    return book.sources().other_prior(cell)
 
 
 def made_from(cell: Cell) -> str:

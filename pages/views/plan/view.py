@@ -9,7 +9,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import controls, frame, plans, router, store, tuned, uploads
+from pages.ui import controls, frame, navigation, plans, store, tuned, uploads
 from pages.ui.exports import download
 from pages.ui.page import Told
 from pages.ui.refusals import refusal
@@ -201,7 +201,7 @@ def _records(plan: ReleasePlan) -> None:
 def _ways_out(reasons: Sequence[Reason]) -> None:
     """Show links to the controls that would change what a program cannot express."""
     for page, control in dict.fromkeys((one.page, one.control) for one in reasons):
-        router.link(page, f"{router.title(page)}: {control}", {"plan_view": "plan"} if page == "plan" else None)
+        navigation.link(page, f"{navigation.title(page)}: {control}", {"plan_view": "plan"} if page == "plan" else None)
 
 
 def _beginning(text: str) -> str:

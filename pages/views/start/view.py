@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import controls, frame, router, store
+from pages.ui import controls, frame, navigation, store
 from pages.ui.header import show_badge
 from pages.ui.page import Told
 from pages.ui.pictures import one_range, with_or_without
@@ -66,7 +66,7 @@ def _questions() -> None:
         if waiting is not None and store.from_file("file") is None:
             prose(f"{lit(waiting.name)} is open; choose its columns to count its records.")
         for asked, page, opened in QUESTIONS:
-            router.link(page, asked, opened)
+            navigation.link(page, asked, opened)
 
 
 def _more() -> None:

@@ -14,9 +14,9 @@ from pages.ui.result import run_button
 from pages.ui.setting import in_a_row
 from pages.ui.settings import KNOWN_LEVELS, RELATION
 from pages.ui.shared import say_delta
-from pages.ui.store import dataset, used
+from pages.ui.store import dataset, sources, used
 from pages.ui.text import small_print
-from pages.ui.view import inputs_now, see, sources
+from pages.ui.view import inputs_now, see
 from pages.views.topdown import settings as s
 from pages.views.topdown.more import more
 from treedp_core.checks import InputError

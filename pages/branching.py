@@ -1,7 +1,7 @@
 """Branching factor: how many children a node should have."""
 
-from pages.ui.page import Page, View
-from pages.ui.unused import NOTHING_DRAWN, PLAIN, unspent
+from pages.ui.inputs.inactive_settings import NOTHING_DRAWN, PLAIN, unspent
+from pages.ui.page.page import Page, View
 from pages.views.branching.settings import NOISE, PRESETS, SETTINGS
 from pages.views.branching.view import show
 

@@ -1,7 +1,7 @@
 """Budget split: which level gets how much of the privacy budget, and what that buys."""
 
-from pages.ui.page import Page, View
-from pages.ui.unused import unused_by
+from pages.ui.inputs.inactive_settings import unused_by
+from pages.ui.page.page import Page, View
 from pages.views.budget import custom, targets, view
 from pages.views.budget.controls import IGNORES
 from pages.views.budget.settings import METRIC, SETTINGS, VIEW

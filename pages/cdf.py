@@ -1,7 +1,7 @@
 """CDF and ranges: cumulative counts, ranges and quantiles of a numeric column."""
 
-from pages.ui.page import Page, View
-from pages.ui.unused import PLAIN, unspent
+from pages.ui.inputs.inactive_settings import PLAIN, unspent
+from pages.ui.page.page import Page, View
 from pages.views.cdf import settings as s
 from pages.views.cdf import view
 from treedp_core.views import VIEWS

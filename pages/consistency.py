@@ -1,7 +1,7 @@
 """Consistency: make noisy counts add up, and see what that buys and costs."""
 
-from pages.ui.page import Page, View
-from pages.ui.unused import NO_ALPHA, unspent
+from pages.ui.inputs.inactive_settings import NO_ALPHA, unspent
+from pages.ui.page.page import Page, View
 from pages.views.consistency.settings import MECHANISM, SETTINGS
 from pages.views.consistency.view import show
 

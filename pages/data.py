@@ -1,7 +1,7 @@
 """Choose the records, say who is protected, and look at the tree their counts stand on."""
 
-from pages.ui.page import Page, View
-from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, PLAIN
+from pages.ui.inputs.inactive_settings import NO_DELTA, NOTHING_DRAWN, PLAIN
+from pages.ui.page.page import Page, View
 from pages.views.data.settings import SETTINGS
 from pages.views.data.view import show
 

@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from pages.ui.page import Page, View
-from pages.ui.unused import NOTHING_DRAWN, Reasons
+from pages.ui.inputs.inactive_settings import NOTHING_DRAWN, Reasons
+from pages.ui.page.page import Page, View
 from pages.views.lesson.settings import SETTINGS, STEP
 from pages.views.lesson.view import show, show_card
 from treedp_core.studies.lesson import CARD, STEPS

@@ -1,7 +1,7 @@
 """Methods: what there is, what it assumes and where it comes from."""
 
-from pages.ui.page import Page, View
-from pages.ui.unused import NOTHING_DRAWN, Reasons
+from pages.ui.inputs.inactive_settings import NOTHING_DRAWN, Reasons
+from pages.ui.page.page import Page, View
 from pages.views.methods.settings import SETTINGS, VIEW
 from pages.views.methods.view import show_glossary, show_method, show_paper
 

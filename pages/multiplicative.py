@@ -1,7 +1,7 @@
 """Multiplicative error: errors relative to the count, and the mechanism whose error hardly grows with the levels."""
 
-from pages.ui.page import Page, View
-from pages.ui.unused import NO_THRESHOLD
+from pages.ui.inputs.inactive_settings import NO_THRESHOLD
+from pages.ui.page.page import Page, View
 from pages.views.multiplicative import run
 from pages.views.multiplicative.settings import PRESETS, SETTINGS, VIEW
 from pages.views.multiplicative.worst_case import IGNORES, growth, meaning

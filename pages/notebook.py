@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from pages.ui import notebook_file
-from pages.ui.page import Page, View
-from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, PLAIN, Reasons
+from pages.ui.inputs.inactive_settings import NO_DELTA, NOTHING_DRAWN, PLAIN, Reasons
+from pages.ui.notebook import notebook_file
+from pages.ui.page.page import Page, View
 from pages.views.notebook import cell, compare, overview, words
 from pages.views.notebook.settings import SETTINGS, VIEW
 

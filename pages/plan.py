@@ -1,7 +1,7 @@
 """Release plan: what would be promised to whom, what it costs, what is still open, and who then publishes."""
 
-from pages.ui.page import Page, View
-from pages.ui.unused import NOTHING_DRAWN
+from pages.ui.inputs.inactive_settings import NOTHING_DRAWN
+from pages.ui.page.page import Page, View
 from pages.views.plan import settings as s
 from pages.views.plan.unused import ignored
 from pages.views.plan.view import show, show_handover

@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from pages.ui.page import Page, View
-from pages.ui.unused import NOTHING_DRAWN, PLAIN, unspent
+from pages.ui.inputs.inactive_settings import NOTHING_DRAWN, PLAIN, unspent
+from pages.ui.page.page import Page, View
 from pages.views.protects.settings import MECHANISM, SETTINGS, VIEW
 from pages.views.protects.view import show
 from treedp_core.views import protects

@@ -1,7 +1,7 @@
 """Why a tree: one range, counted in three ways."""
 
-from pages.ui.page import Page, View
-from pages.ui.unused import NO_DELTA, PLAIN, Reasons
+from pages.ui.inputs.inactive_settings import NO_DELTA, PLAIN, Reasons
+from pages.ui.page.page import Page, View
 from pages.views.ranges.settings import SETTINGS
 from pages.views.ranges.view import show
 

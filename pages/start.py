@@ -1,7 +1,7 @@
 """Where to begin: what the app is for, one picture, and what to ask."""
 
-from pages.ui.page import Page, View
-from pages.ui.unused import PLAIN
+from pages.ui.inputs.inactive_settings import PLAIN
+from pages.ui.page.page import Page, View
 from pages.views.start.view import SHOWN, show
 
 PAGE = Page(

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from pages.ui.page import Page, View
+from pages.ui.page.page import Page, View
 from pages.views.topdown import settings as s
 from pages.views.topdown.view import show
 from treedp_core.views import VIEWS

@@ -28,8 +28,8 @@ from browsing import (
     live_server,
 )
 from oracles_pages import DONE, Inline, WorkersHere
-from pages.ui.jobs import Jobs
-from pages.ui.sessions import _sessions
+from pages.ui.jobs.jobs import Jobs
+from pages.ui.session.sessions import _sessions
 from treedp_core.studies.multiplicative.curves import CURVES
 
 all_pages()  # they and their settings are known from here on
@@ -122,7 +122,7 @@ def quick_crossings(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def own_jobs(quick_crossings: None, monkeypatch: pytest.MonkeyPatch, executor: Any) -> Any:
     """Jobs of the test's own, done by its `executor`: in memory, a session's jobs are one for all tests."""
-    from pages.ui import jobs
+    from pages.ui.jobs import jobs
 
     mine = jobs.Jobs()
     monkeypatch.setattr(jobs, "jobs", lambda: mine)

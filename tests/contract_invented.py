@@ -113,7 +113,7 @@ VISITS: list[tuple[str, dict[str, Any], str]] = [
 
 def visit(page: str, link: dict[str, Any], run: str) -> dict[str, Any]:
     """Open a page; press a button if one is named; say what came of it."""
-    from pages.ui import jobs
+    from pages.ui.jobs import jobs
 
     mine = jobs.Jobs()
     jobs.jobs, jobs.pool, jobs.WORKERS = (lambda: mine), Inline, WorkersHere()  # type: ignore[assignment, misc]

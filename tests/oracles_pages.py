@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from browsing import ROOT
 from oracles_tree import level_starts
-from pages.ui.kept import Kept
+from pages.ui.tables.session_tables import Kept
 from treedp_core.records import Dataset, DomainSource, ReadReport
 from treedp_core.records.dataset import labels_of
 from treedp_core.tree import Tree

@@ -12,7 +12,7 @@ from streamlit import file_util
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import Later, dataset, open_page, shared_link, widget
-from pages.ui import jobs
+from pages.ui.jobs import jobs
 from treedp_core.records import Dataset
 from treedp_core.tree import Tree
 

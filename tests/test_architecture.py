@@ -7,7 +7,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 
@@ -63,9 +63,9 @@ PLACES = {
     "sample_data": ("app.py", "pages/ui/", "pages/views/", "sample_data/"),
 }
 # Parts of Streamlit that are safe only as one module uses them.
-KEPT_TO = {"download_button": "pages/ui/exports.py", "file_uploader": "pages/ui/uploads.py"}
+KEPT_TO = {"download_button": "pages/ui/session/download.py", "file_uploader": "pages/ui/session/uploads.py"}
 IN_THE_SHELL = {"caption", "latex"}
-"""What a view shows by `pages.ui.text`, which explains symbols."""
+"""What a view shows by `pages.ui.inputs.text`, which explains symbols."""
 
 ANYTHING = {
     ("treedp_core/notebook/file/drawing.py", "__getitem__"): "a part of what plotly takes",
@@ -95,7 +95,7 @@ DIGITS = re.compile(r"[+]?(\.\d?)?[efg%]")
 
 RANDOM_TYPES = {"Generator", "default_rng", "SeedSequence", "BitGenerator", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
 UNSAFE_MODULES = {"pickle", "cPickle", "dill", "marshal", "shelve", "joblib", "cloudpickle"}
-PICKLED = ("pages/ui/channel.py", "pickle")  # between the server and the processes that it forks, never a file
+PICKLED = ("pages/ui/jobs/ipc.py", "pickle")  # between the server and the processes that it forks, never a file
 LATER = "TO" + "DO"
 UNFINISHED = re.compile(rf"\b({LATER}|{'FIX' + 'ME'}|{'X' * 3})\b")
 
@@ -273,7 +273,7 @@ def raw_html(source: Source) -> list[str]:
     wrong = []
     style = {
         id(node.func) for node in source.nodes
-        if source.path == "pages/ui/page.py" and isinstance(node, ast.Call) and ast.unparse(node) == STYLE_SHEET
+        if source.path == "pages/ui/page/page.py" and isinstance(node, ast.Call) and ast.unparse(node) == STYLE_SHEET
     }  # fmt: skip
     for node in source.nodes:
         if id(node) in style:
@@ -325,7 +325,7 @@ DOCUMENTED = {
     "streamlit", "streamlit.delta_generator.DeltaGenerator", "streamlit.runtime.uploaded_file_manager.UploadedFile",
     "streamlit.starlette.App",
 }  # fmt: skip
-COMPAT = "pages/ui/streamlit_compat.py"
+COMPAT = "pages/ui/session/streamlit_compat.py"
 
 
 def documented(source: Source) -> list[str]:
@@ -509,6 +509,30 @@ def cycle(graph: dict[str, set[str]]) -> list[str]:
             del left[name]
 
 
+def test_the_shell_has_rooms_of_twelve_files_one_above_another_and_eight_layers_of_them() -> None:
+    shell = {name: source for source in SHIPPED if (name := dotted_path(source.path)).startswith("pages.ui.")}
+    rooms: dict[str, set[str]] = {}
+    files: dict[str, int] = {}
+    for name, source in shell.items():
+        room = name.split(".")[2]
+        files[room] = files.get(room, 0) + (source.path.count("/") == 3 and not source.path.endswith("__init__.py"))
+        rooms.setdefault(room, set()).update(one.split(".")[2] for one in source.imports if one.startswith("pages.ui."))
+    uses = {room: used - {room} for room, used in rooms.items()}
+    assert cycle(uses) == [] and max(files.values()) <= 12 and sum(files.values()) + len(rooms) == len(shell), files
+    assert layers(uses) <= 8
+    assert layers({"a": {"b"}, "b": {"c"}, "c": set(), "d": {"c"}}) == 3
+
+
+def layers(uses: dict[str, set[str]]) -> int:
+    """How many stand one above another in a graph without cycles."""
+
+    @cache
+    def height(one: str) -> int:
+        return 1 + max(map(height, uses[one]), default=0)
+
+    return max(map(height, uses))
+
+
 def test_lists_name_what_exists() -> None:
     """A stale entry in an allow-list would quietly allow something new."""
     assert {(path, name) for name, path in KEPT_TO.items()} <= {
@@ -558,10 +582,10 @@ BAD = [
     (raw_html, "pages/lab.py", "import streamlit as st\nst.markdown('x', unsafe_allow_html=True)"),
     (raw_html, "pages/lab.py", "import streamlit as st\nst.html('x')"),
     (raw_html, "pages/lab.py", "import streamlit as st\nst.html(STYLE_SHEET)"),
-    (raw_html, "pages/ui/page.py", "import streamlit as st\nst.html(title)"),
+    (raw_html, "pages/ui/page/page.py", "import streamlit as st\nst.html(title)"),
     (raw_html, "pages/lab.py", "import streamlit.components.v1 as components\ncomponents.html('x')"),
     (unsafe_reading, "pages/ui/state.py", "import pickle"),
-    (unsafe_reading, "pages/ui/channel.py", "import marshal"),
+    (unsafe_reading, "pages/ui/jobs/ipc.py", "import marshal"),
     (unsafe_reading, "pages/ui/state.py", "yaml.load(text)"),
     (unsafe_reading, "treedp_core/records/files.py", "np.load(f, allow_pickle=True)"),
     (unsafe_reading, "pages/ui/state.py", "pd.read_pickle(f)"),
@@ -570,13 +594,13 @@ BAD = [
     (caches, "pages/ui/state.py", "@st.cache_resource(scope='session')\ndef f(): ..."),
     (caches, "pages/ui/state.py", "g = st.cache_data(f)"),
     (caches, "pages/ui/state.py", "from streamlit import cache_data"),
-    (kept_to, "pages/ui/frame.py", "import streamlit as st\nst.download_button('x', b'')"),
-    (kept_to, "pages/ui/frame.py", "from streamlit import download_button"),
+    (kept_to, "pages/ui/figure/frame.py", "import streamlit as st\nst.download_button('x', b'')"),
+    (kept_to, "pages/ui/figure/frame.py", "from streamlit import download_button"),
     (kept_to, "pages/views/lab/view.py", "import streamlit as st\nst.caption('x')"),
-    (documented, "pages/ui/frame.py", "from streamlit.runtime.scriptrunner import get_script_run_ctx"),
-    (documented, "pages/ui/frame.py", "from streamlit.testing.v1 import AppTest"),
-    (documented, "pages/ui/frame.py", "from streamlit import runtime\nruntime.get_instance()"),
-    (documented, "pages/ui/frame.py", "st.session_state._state"),
+    (documented, "pages/ui/figure/frame.py", "from streamlit.runtime.scriptrunner import get_script_run_ctx"),
+    (documented, "pages/ui/figure/frame.py", "from streamlit.testing.v1 import AppTest"),
+    (documented, "pages/ui/figure/frame.py", "from streamlit import runtime\nruntime.get_instance()"),
+    (documented, "pages/ui/figure/frame.py", "st.session_state._state"),
     (colours, "treedp_core/figures/budget.py", 'x = "#0072B2"'),
     (unnamed, "treedp_core/experiment.py", "def f(a, b, c, d, e, f, g): ..."),
     (body, "treedp_core/errors/metrics.py", "def f():\n" + "    x = 1\n" * 41),
@@ -602,7 +626,7 @@ BAD = [
     (unfinished, "treedp_core/tree/tree.py", "raise NotImplementedError('later')"),
     (numbers, "treedp_core/views/lab/words.py", 'f"{x:.1f} records"'),
     (numbers, "treedp_core/views/lab/words.py", 'f"{x:+.2g} %"'),
-    (numbers, "pages/ui/frame.py", 'f"{part:.0%}"'),
+    (numbers, "pages/ui/figure/frame.py", 'f"{part:.0%}"'),
     (numbers, "treedp_core/figures/base/curves.py", 'f"{x:g}"'),
     (numbers, "treedp_core/figures/base/curves.py", 'f"{x:.{digits}e}"'),
     (numbers, "pages/views/lab/view.py", 'st.column_config.NumberColumn(format="%.3g")'),
@@ -615,17 +639,25 @@ GOOD = [
     (places, "pages/lab.py", "import streamlit as st"),
     (places, "treedp_core/figures/base/curves.py", "import plotly.graph_objects as go"),
     (pages_do_no_arithmetic, "pages/ui/state.py", "import numpy as np"),
-    (page_floors, "pages/ui/state.py", "from pages.ui import frame\nfrom pages.ui.text import lit"),
-    (page_floors, "pages/views/cdf/release.py", "from pages.views.cdf import source\nfrom pages.ui import frame"),
+    (page_floors, "pages/ui/state.py", "from pages.ui.figure import frame\nfrom pages.ui.inputs.text import lit"),
+    (
+        page_floors,
+        "pages/views/cdf/release.py",
+        "from pages.views.cdf import source\nfrom pages.ui.figure import frame",
+    ),
     (page_floors, "pages/cdf.py", "from pages.views.cdf import release"),
     (randomness, "treedp_core/noise/laws.py", "import numpy as np\nrng = np.random.default_rng(1)"),
     (banned_name, "treedp_core/figures/tree.py", "go.Icicle(maxdepth=3)"),
     (raw_html, "treedp_core/figures/tree.py", "import html\nhtml.escape('x')"),
-    (raw_html, "pages/ui/page.py", "import streamlit as st\nst.html(STYLE_SHEET)"),
-    (unsafe_reading, "pages/ui/channel.py", "import pickle"),
+    (raw_html, "pages/ui/page/page.py", "import streamlit as st\nst.html(STYLE_SHEET)"),
+    (unsafe_reading, "pages/ui/jobs/ipc.py", "import pickle"),
     (unfinished, "treedp_core/records/files.py", "try:\n    f()\nexcept NotImplementedError:\n    pass"),
-    (kept_to, "pages/ui/exports.py", "import streamlit as st\nst.download_button('x', b'')"),
-    (documented, "pages/ui/frame.py", "import streamlit as st\nfrom streamlit.delta_generator import DeltaGenerator"),
+    (kept_to, "pages/ui/session/download.py", "import streamlit as st\nst.download_button('x', b'')"),
+    (
+        documented,
+        "pages/ui/figure/frame.py",
+        "import streamlit as st\nfrom streamlit.delta_generator import DeltaGenerator",
+    ),
     (documented, COMPAT, "from streamlit import runtime\nruntime.get_instance()._session_mgr"),
     (shapes, "treedp_core/tree/tree.py", 'def f(x: FloatArray) -> float:\n    """Sum of (..., n_nodes)."""'),
     (shapes, "treedp_core/tree/tree.py", 'def f(x: FloatArray) -> FloatArray:\n    """Squares, shape of `x`."""'),
@@ -636,9 +668,9 @@ GOOD = [
     (unnamed, "treedp_core/experiment.py", "def f(a, b, c, d, e, f, *, g): ..."),
     (any_value, "treedp_core/experiment.py", "def _plain(value: Any) -> Any: ..."),
     (any_value, "treedp_core/errors/metrics.py", "def f(x: NDArray[Any], **cells: Any) -> dict[str, list[Any]]: ..."),
-    (any_value, "pages/ui/setting.py", "def f(x: Any): ..."),
+    (any_value, "pages/ui/inputs/setting.py", "def f(x: Any): ..."),
     (length, "app.py", "x = 1\n" * 60),
-    (numbers, "pages/ui/setting.py", 'f"{x:.12g}"'),
+    (numbers, "pages/ui/inputs/setting.py", 'f"{x:.12g}"'),
     (numbers, "treedp_core/views/lab/words.py", 'f"{when:%H:%M} {short(x)}"'),
     (numbers, "treedp_core/figures/budget.py", 'hover = "%{x:.1%}"'),
     (numbers, "treedp_core/studies/cdf/experiment.py", 'f"{x:.1f}"'),

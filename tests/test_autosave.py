@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from browsing import eventually
 from hostile_notebooks import sound
 from oracles_pages import codes, open_page, press, words
-from pages.ui import autosave, written
+from pages.ui.notebook import autosave, writer
 from treedp_core.cli import PUBLIC_VARIABLE
 from treedp_core.notebook.file.archive import open_study, save
 
@@ -115,10 +115,10 @@ def kept_in(app: AppTest) -> list[str]:
 
 
 def test_a_large_notebook_is_written_beside_the_page_which_never_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(written, "SMALL", (0, 0))
+    monkeypatch.setattr(writer, "SMALL", (0, 0))
     may_go, now = threading.Event(), [100.0]
-    monkeypatch.setattr(written, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(written, "save", lambda study, with_data: may_go.wait(60) and save(study, with_data=with_data))
+    monkeypatch.setattr(writer, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(writer, "save", lambda study, with_data: may_go.wait(60) and save(study, with_data=with_data))
     app = press(open_page("lab"), "lab_figure_pin")
     app.session_state["_autosave"].on = True
     app.run()
@@ -130,7 +130,7 @@ def test_a_large_notebook_is_written_beside_the_page_which_never_waits(monkeypat
     eventually(lambda: auto.written.writing.is_over)
     app.run()
     assert kept_in(app) == ["Error lab: Error vs ε"] and auto.written.writing is None, "the next one waits for its time"
-    now[0] += written.PAUSE_SECONDS
+    now[0] += writer.PAUSE_SECONDS
     app.run()
     eventually(
         lambda: auto.written.writing is None or auto.written.writing.is_over
@@ -142,13 +142,13 @@ def test_a_large_notebook_is_written_beside_the_page_which_never_waits(monkeypat
 def test_what_is_too_large_for_the_browser_is_said_on_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
     app = press(open_page("lab"), "lab_figure_pin")
     app.session_state["_autosave"].on = True
-    monkeypatch.setattr(written, "LARGEST", (0, 0))
+    monkeypatch.setattr(writer, "LARGEST", (0, 0))
     app.run()
     assert "too large by now to be kept in the browser" in app.sidebar.warning[0].value
-    monkeypatch.setattr(written, "LARGEST", (10**6, 10**9))
+    monkeypatch.setattr(writer, "LARGEST", (10**6, 10**9))
     assert not app.run().sidebar.warning
-    monkeypatch.setattr(written, "SMALL", (0, 0))
-    monkeypatch.setattr(written, "MOST_BYTES", 10)
+    monkeypatch.setattr(writer, "SMALL", (0, 0))
+    monkeypatch.setattr(writer, "MOST_BYTES", 10)
     press(app, "lab_figure_pin")
     eventually(lambda: bool(app.run().sidebar.warning))
     assert len(kept_in(app)) == 1 and "save it as a file" in app.sidebar.warning[0].value

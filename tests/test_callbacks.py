@@ -11,7 +11,7 @@ from streamlit.runtime.state import SessionState
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.streamlit_compat import Use, check, have_presses_done_in_turn
+from pages.ui.session.streamlit_compat import Use, check, have_presses_done_in_turn
 
 DONE: list[str] = []
 PATCHED = (

@@ -11,9 +11,10 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from oracles_pages import answer, open_page, press, widget, words
-from pages.ui import classroom, uploads
-from pages.ui.admission import MINUTE, MOST_ADDRESSES, WORDS, WRONG_A_MINUTE, Door, bucket, seat_of
-from pages.ui.classroom import LONGEST_SECONDS, MOST_GUESSES, Guesses
+from pages.ui.server import classroom
+from pages.ui.server.admission import MINUTE, MOST_ADDRESSES, WORDS, WRONG_A_MINUTE, Door, bucket, seat_of
+from pages.ui.server.classroom import LONGEST_SECONDS, MOST_GUESSES, Guesses
+from pages.ui.session import uploads
 from pages.views.lesson import view
 from treedp_core import cli
 from treedp_core.checks import InputError

@@ -15,9 +15,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import Inline, Later, answer, figure, open_page, pick, press, table, words
-from pages.ui import jobs
-from pages.ui.book import COMPARED, Held
-from pages.ui.kept import Kept
+from pages.ui.jobs import jobs
+from pages.ui.notebook.book import COMPARED, Held
+from pages.ui.tables.session_tables import Kept
 from sample_data.counts import count_sample
 from test_notebook import cell
 from test_pages_data import labelled

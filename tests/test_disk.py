@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from browsing import eventually
 from hostile_notebooks import sound
 from oracles_pages import dataset, open_page, press
-from pages.ui.kept import Kept
+from pages.ui.tables.session_tables import Kept
 from treedp_core import cli
 from treedp_core.checks import InputError
 from treedp_core.notebook import Notebook

@@ -17,7 +17,7 @@ from streamlit.runtime.media_file_storage import MediaFileKind, MediaFileStorage
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
 from browsing import ROOT
-from pages.ui.exports import LINGER_SECONDS, Lingering
+from pages.ui.session.download import LINGER_SECONDS, Lingering
 from treedp_core.records.export.columns import safe_cell
 from treedp_core.records.export.tables import apart, csv_bytes, csv_files, shown, zipped
 

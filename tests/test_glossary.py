@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 from app import all_pages
 from browsing import ROOT
 from oracles_pages import answer, open_page
-from pages.ui.header import BADGES
-from pages.ui.settings import REG
+from pages.ui.inputs.settings import REG
+from pages.ui.page.header import BADGES
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.studies.methods.terms import TERMS, explained, found, symbols_in, term_table, text
 from treedp_core.studies.ranges import three_ways
@@ -95,7 +95,7 @@ def test_letters_of_formulas_and_papers_cells_of_tables_and_warnings_are_explain
     def script() -> None:
         import streamlit as st
 
-        from pages.ui.text import alert
+        from pages.ui.inputs.text import alert
 
         alert(st.warning, "Not with δ = 0.")
         alert(st.warning, "Nor with this δ.")

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from app import all_pages
 from browsing import ROOT
-from pages.ui.settings import REG
+from pages.ui.inputs.settings import REG
 from treedp_core.checks import InputError
 
 PAGES = all_pages()

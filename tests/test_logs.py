@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from pages.ui import logs
+from pages.ui.session import logs
 
 log = logging.getLogger("streamlit.runtime.somewhere")
 

@@ -19,9 +19,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hostile_notebooks import HOSTILE, PEOPLE, PLAN, flipped, sound, zipped
-from pages.ui import saving
-from pages.ui.reading import READ_BYTES
-from pages.ui.workers import Limits, Workers
+from pages.ui.jobs.workers import Limits, Workers
+from pages.ui.notebook import session_study
+from pages.ui.tables.worker_read import READ_BYTES
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.notebook import Cell, DataNote, Notebook
@@ -271,10 +271,10 @@ def test_a_noted_plan_is_written_once_however_often_autosave_looks(monkeypatch: 
     monkeypatch.setattr(ReleasePlan, "to_json", lambda plan: written.append(plan) or to_json(plan))
     other = ReleasePlan.of(Experiment(epsilon=0.25), PEOPLE, whom="person")
     noted = (Noted("0" * 64, PLAN), Noted("0" * 64, other), Noted("1" * 64, PLAN))
-    signatures = {saving.signature(Study(notebook=Notebook(), noted=noted, version="1")) for _ in range(3)}
+    signatures = {session_study.signature(Study(notebook=Notebook(), noted=noted, version="1")) for _ in range(3)}
     assert len(signatures) == 1 and len(written) == len(noted)
     assert len({one.mark for one in noted}) == len(noted)
-    assert saving.signature(Study(notebook=Notebook(), noted=noted[:1], version="1")) not in signatures
+    assert session_study.signature(Study(notebook=Notebook(), noted=noted[:1], version="1")) not in signatures
 
 
 def test_no_true_count_is_in_a_file_without_data() -> None:

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from browsing import eventually
 from oracles_pages import Later, answer, metric_values, open_page, press, table, words
-from pages.ui import jobs
+from pages.ui.jobs import jobs
 
 
 def button(app: AppTest, key: str) -> Any:

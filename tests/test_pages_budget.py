@@ -25,7 +25,7 @@ from oracles_pages import (
     widget,
     words,
 )
-from pages.ui import jobs
+from pages.ui.jobs import jobs
 from pages.views.budget import prior
 from treedp_core.allocation import shares as budget_numbers
 from treedp_core.allocation.shares import values_of_text
@@ -532,5 +532,5 @@ def test_deep_trees_take_text_instead_of_sliders() -> None:
 
 def test_no_page_is_drawn_while_pandas_is_half_imported() -> None:
     """Two first visitors of a cold server: plotly looks at pandas as soon as another thread has begun to import it."""
-    code = "import sys, pages.ui.router; sys.exit('pandas' not in sys.modules)"
+    code = "import sys, pages.ui.shell.router; sys.exit('pandas' not in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -24,8 +24,8 @@ from oracles_pages import (
     words,
     written,
 )
-from pages.ui import jobs
-from pages.ui.kept import Kept
+from pages.ui.jobs import jobs
+from pages.ui.tables.session_tables import Kept
 from treedp_core.notebook.export.script import script_of
 from treedp_core.records import Dataset, count_bins, count_hierarchy, domain_taken_from_the_data
 from treedp_core.studies.cdf import PUBLISHED, consistency_gains

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import answer, dataset, figure, metric_values, open_page, pick, words
-from pages.ui.text import lit
+from pages.ui.inputs.text import lit
 from treedp_core.tree import Tree
 from treedp_core.views import Tables, consistency
 from treedp_core.views.consistency import ConsistencyInputs

@@ -17,7 +17,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import RAGGED, Later, answer, dataset, open_page
-from pages.ui import jobs
+from pages.ui.jobs import jobs
 from pages.views.cdf.settings import VIEWS as CDF_VIEWS
 from pages.views.multiplicative.settings import VIEWS as MULTIPLICATIVE_VIEWS
 from pages.views.plan.settings import VIEWS as PLAN_VIEWS
@@ -128,7 +128,7 @@ def _blocks(app: AppTest) -> list[Any]:
 
 
 def test_a_symbol_that_nothing_explains_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pages.ui import page
+    from pages.ui.page import page
 
     assert symbols_left_open(open_page("topdown", SMALL, level="Basic")) == []
     monkeypatch.setattr(page, "explain_all", lambda *words: "")

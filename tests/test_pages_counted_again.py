@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pages.ui.candidate import Candidate, Table
+from pages.ui.tables.upload_slot import Candidate, Table
 from treedp_core.notebook.code import File, Ran, call
 from treedp_core.notebook.study import checked, counted_again
 from treedp_core.records import (

@@ -17,9 +17,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import Later, codes, figure, open_page, press, widget, words
-from pages.ui import jobs, kept, store, uploads
-from pages.ui.book import Held
-from pages.ui.room import ROOM
+from pages.ui.jobs import jobs
+from pages.ui.jobs.memory_budget import ROOM
+from pages.ui.notebook.book import Held
+from pages.ui.session import uploads
+from pages.ui.tables import session_tables, store
 from treedp_core.notebook.file.archive import open_study, save
 from treedp_core.notebook.study import Study, Table
 from treedp_core.records import Dataset
@@ -278,7 +280,7 @@ def test_the_sheet_of_a_workbook_is_chosen_and_counted_again_and_handed_over() -
     labelled(app.multiselect, "Columns").set_value(["place"]).run()
     count(app)
     assert not app.exception and (held(app).total, held(app).report.recipe.sheet) == (3, "June")
-    file = app.session_state[kept.FILES]["upload"]
+    file = app.session_state[session_tables.FILES]["upload"]
     assert "sheet='June'" in file.ran.snippet() and file.columns.options.sheet == "June"
     tables = (Table("upload", file.data, file.ran, datetime.now(UTC)),)
     study = open_study(save(Study(tables=tables, version="1"), with_data=False))
@@ -313,7 +315,7 @@ def test_a_table_without_numbers_says_so() -> None:
 
 
 def test_a_column_that_is_no_numbers_is_refused_where_columns_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "SESSION_BYTES", 0)
+    monkeypatch.setattr(session_tables, "SESSION_BYTES", 0)
     app = binned(b"age,pay\nx,1\n")
     assert not app.exception and not any("below" in caption.value for caption in app.caption)
     labelled(app.number_input, "Lower").set_value(0.0)
@@ -371,7 +373,7 @@ def test_what_a_table_was_counted_by_stands_in_the_controls_until_it_is_changed(
 def test_columns_are_kept_within_a_limit_that_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     app = count(uploaded(VISITS, ["place"]))
     assert "under 0.1 MB of at most 64 MB" in words(app)
-    monkeypatch.setattr(kept, "SESSION_BYTES", 0)
+    monkeypatch.setattr(session_tables, "SESSION_BYTES", 0)
     app = count(uploaded(VISITS, ["place"]))
     assert "Only counts are kept" in words(app) and not app.multiselect
     assert held(app).counts.tolist() == [6, 3, 3]
@@ -381,7 +383,7 @@ def test_a_column_that_does_not_fit_is_named_and_counted_while_the_file_is_there
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     text = b"place,note\n" + b"".join(b"%s,%d a note of its own\n" % (b"xy"[n % 2 : n % 2 + 1], n) for n in range(500))
-    monkeypatch.setattr(kept, "SESSION_BYTES", 4_000)
+    monkeypatch.setattr(session_tables, "SESSION_BYTES", 4_000)
     app = uploaded(text, ["note"])
     count(app)
     assert held(app).tree.n_leaves == 500

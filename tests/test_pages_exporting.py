@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from oracles_pages import dataset, figure, open_page, press, widget
-from pages.ui import exporting, uploads
+from pages.ui.figure import export_dialog
+from pages.ui.session import uploads
 from treedp_core.checks import InputError
 from treedp_core.notebook.export.ipynb import PLOTLY
 from treedp_core.tree import Tree
@@ -27,7 +28,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Offered:
     """Names and contents of the files that are offered, by the keys of their buttons."""
     found: Offered = {}
     monkeypatch.setattr(
-        exporting, "download", lambda label, write, *, name, key, **more: found.update({key: (name, write)})
+        export_dialog, "download", lambda label, write, *, name, key, **more: found.update({key: (name, write)})
     )
     return found
 
@@ -38,7 +39,7 @@ def exporting_from(page: str, key: str, *data: Any, **link: Any) -> Any:
 
 
 def test_nothing_is_made_before_export_is_pressed(offered: Offered, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exporting.pins, "cell_of", lambda *given: pytest.fail("a cell was made"))
+    monkeypatch.setattr(export_dialog.pins, "cell_of", lambda *given: pytest.fail("a cell was made"))
     assert not open_page("lab").exception
     assert not offered
 
@@ -68,16 +69,16 @@ def test_names_say_what_is_not_private_and_code_never_holds_what_was_counted(off
 
 
 def test_a_picture_is_offered_or_what_is_missing_is_said(offered: Offered, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exporting, "missing", lambda: "")
-    monkeypatch.setattr(exporting, "images_of", lambda figures, kind: [json.dumps(one).encode() for one in figures])
+    monkeypatch.setattr(export_dialog, "missing", lambda: "")
+    monkeypatch.setattr(export_dialog, "images_of", lambda figures, kind: [json.dumps(one).encode() for one in figures])
     exporting_from("lab", "lab_figure")
     name, write = offered["export_picture"]
     assert name == "treedp-error-lab-error-vs-epsilon.svg"
     drawn = json.loads(write())
-    assert (drawn["layout"]["width"], drawn["layout"]["height"]) == exporting.SIZE
+    assert (drawn["layout"]["width"], drawn["layout"]["height"]) == export_dialog.SIZE
     offered.clear()
-    monkeypatch.setattr(exporting, "missing", lambda: "Pictures need a Chromium.")
-    monkeypatch.setattr(exporting, "SIZE", (1250, 700))
+    monkeypatch.setattr(export_dialog, "missing", lambda: "Pictures need a Chromium.")
+    monkeypatch.setattr(export_dialog, "SIZE", (1250, 700))
     app = exporting_from("lab", "lab_figure")
     assert "export_picture" not in offered
     assert any(one.value.startswith("Pictures need a Chromium.") for one in app.caption)
@@ -88,13 +89,13 @@ def test_a_picture_is_offered_or_what_is_missing_is_said(offered: Offered, monke
 def test_without_the_extra_the_browser_saves_the_figure_with_its_words_and_mark(
     offered: Offered, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exporting, "missing", lambda: "Pictures need a Chromium.")
+    monkeypatch.setattr(export_dialog, "missing", lambda: "Pictures need a Chromium.")
     data = dataset(Tree.from_branching_factors((3,)), (31_415, 27_182, 16_180))
     app = exporting_from("lab", "lab_draw", data, lab_view="draw")
     config = json.loads(next(one.proto.config for one in app.get("plotly_chart") if "export_drawn" in one.proto.id))
     saved = config["toImageButtonOptions"]
     assert config["modeBarButtons"] == [["toImage"]]
-    assert (saved["format"], saved["width"], saved["height"]) == ("svg", *exporting.SIZE)
+    assert (saved["format"], saved["width"], saved["height"]) == ("svg", *export_dialog.SIZE)
     assert saved["filename"].startswith("treedp-NOT-PRIVATE")
     layout = figure(app, "export_drawn")["layout"]
     assert "<b>NOT PRIVATE</b>" in [one["text"] for one in layout["annotations"]]
@@ -107,8 +108,8 @@ def test_a_notebook_comes_without_pictures_where_drawing_fails(
     def failing(*given: Any) -> list[bytes]:
         raise InputError("IMAGE_FAILED", "The picture could not be drawn in time.")
 
-    monkeypatch.setattr(exporting, "missing", lambda: "")
-    monkeypatch.setattr(exporting, "images_of", failing)
+    monkeypatch.setattr(export_dialog, "missing", lambda: "")
+    monkeypatch.setattr(export_dialog, "images_of", failing)
     exporting_from("lab", "lab_figure")
     assert b"image/png" not in offered["export_ipynb"][1]()
     assert "The picture could not be drawn in time." in text_of(offered["export_zip"][1]())
@@ -123,9 +124,9 @@ def text_of(archive: bytes) -> str:
 def test_more_figures_than_are_drawn_at_a_time_are_said_to_have_no_pictures(
     offered: Offered, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:
-    monkeypatch.setattr(exporting, "missing", lambda: "")
-    monkeypatch.setattr(exporting, "images_of", lambda figures, kind: [b"<svg/>" for one in figures])
-    monkeypatch.setattr(exporting, "MOST_PICTURES", limit)
+    monkeypatch.setattr(export_dialog, "missing", lambda: "")
+    monkeypatch.setattr(export_dialog, "images_of", lambda figures, kind: [b"<svg/>" for one in figures])
+    monkeypatch.setattr(export_dialog, "MOST_PICTURES", limit)
     app = open_page("lab")
     press(app, "lab_figure_pin")
     press(app, "lab_figure_pin").switch_page("pages/notebook.py").run()
@@ -143,7 +144,7 @@ def test_more_figures_than_are_drawn_at_a_time_are_said_to_have_no_pictures(
 
 def test_a_public_app_starts_no_chromium(offered: Offered, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uploads, "is_public", lambda: True)
-    monkeypatch.setattr(exporting, "images_of", lambda *given: pytest.fail("a Chromium was started"))
+    monkeypatch.setattr(export_dialog, "images_of", lambda *given: pytest.fail("a Chromium was started"))
     exporting_from("lab", "lab_figure")
     assert "export_picture" not in offered
     assert offered["export_ipynb"][1]()

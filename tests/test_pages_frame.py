@@ -23,8 +23,9 @@ from streamlit.testing.v1 import AppTest
 from app import all_pages
 from browsing import ROOT
 from oracles_pages import figure, open_page, shared_link, words
-from pages.ui import jobs, text
-from pages.ui.settings import REG
+from pages.ui.inputs import text
+from pages.ui.inputs.settings import REG
+from pages.ui.jobs import jobs
 from treedp_core.checks import InputError
 from treedp_core.cli import CLASS_VARIABLE
 from treedp_core.figures.base.colour import DIVERGING, DIVERGING_DARK
@@ -240,7 +241,7 @@ def test_of_a_tree_of_a_million_leaves_a_page_sends_little(app: App, page: str) 
 
 def test_a_column_of_numbers_is_written_in_words_and_sorted_as_numbers() -> None:
     def script() -> None:
-        from pages.ui.frame import plain_table
+        from pages.ui.figure.frame import plain_table
         from treedp_core.words import whole
 
         plain_table({"n": [10_000, 900], "m": [1, "–"]}, alt="x", formats={"n": whole, "m": str})
@@ -437,7 +438,7 @@ def test_another_encoding_can_be_chosen(app: App) -> None:
 
 
 def test_an_upload_is_freed_by_hand(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pages.ui import uploads
+    from pages.ui.session import uploads
 
     freed = []
     monkeypatch.setattr(uploads, "forget_shown", lambda: freed.append("all"))
@@ -573,7 +574,7 @@ def test_the_sum_that_fails_agrees_once_made_consistent() -> None:
 def guarded() -> None:
     import streamlit as st
 
-    from pages.ui.refusals import guard
+    from pages.ui.inputs.refusals import guard
     from treedp_core.checks import InputError
 
     with guard():
@@ -638,8 +639,8 @@ def test_a_failed_job_tells_a_sentence_and_never_the_exception() -> None:
 def watching() -> None:
     import streamlit as st
 
-    from pages.ui import jobs
-    from pages.ui.result import progress
+    from pages.ui.jobs import jobs
+    from pages.ui.tables.result import progress
 
     if "runs" in st.session_state:
         jobs.forget("race")  # what came of it is taken
@@ -657,7 +658,8 @@ def removing() -> None:
     import streamlit as st
     from numpy import arange, array
 
-    from pages.ui import jobs, store
+    from pages.ui.jobs import jobs
+    from pages.ui.tables import store
     from treedp_core.records import Dataset, DomainSource, ReadReport
     from treedp_core.records.dataset import labels_of
     from treedp_core.tree import Tree

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from app import all_pages
 from browsing import ROOT
-from pages.ui.pins import NO_NUMBERS
+from pages.ui.notebook.pins import NO_NUMBERS
 from treedp_core.studies.methods.terms import TERMS, symbols_in
 
 pytestmark = pytest.mark.usefixtures("own_jobs")

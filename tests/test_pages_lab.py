@@ -25,8 +25,8 @@ from oracles_pages import (
     words,
 )
 from oracles_tree import random_parents
-from pages.ui import jobs
-from pages.ui.kept import Kept
+from pages.ui.jobs import jobs
+from pages.ui.tables.session_tables import Kept
 from treedp_core.errors import METRICS
 from treedp_core.experiment import EPSILON_GRID, Experiment, run, smallest_epsilon
 from treedp_core.mechanisms import MECHANISMS

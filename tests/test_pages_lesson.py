@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from oracles_pages import answer, codes, open_page, press, widget, words
-from pages.ui import address
+from pages.ui.page import address
 from pages.views.lesson import view
 from treedp_core.studies.lesson import STEPS, Step, exercises
 

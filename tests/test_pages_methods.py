@@ -8,7 +8,7 @@ import pytest
 
 from app import all_pages
 from oracles_pages import answer, open_page, widget, words
-from pages.ui.settings import REG, SHARED
+from pages.ui.inputs.settings import REG, SHARED
 from treedp_core.studies.methods.entries import METHODS
 from treedp_core.studies.methods.papers import CLAIMS
 

@@ -20,7 +20,7 @@ from oracles_pages import (
     widget,
     words,
 )
-from pages.ui import jobs
+from pages.ui.jobs import jobs
 from pages.views.multiplicative.settings import VIEWS
 from test_pages_help import unexplained, without_help
 from treedp_core.checks import InputError

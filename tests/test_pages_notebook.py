@@ -20,10 +20,11 @@ from streamlit.testing.v1 import AppTest
 from browsing import ROOT
 from hostile_notebooks import HOSTILE, PLAN
 from oracles_pages import Inline, answer, codes, dataset, figure, open_page, pick, press, widget, words
-from pages.ui import jobs, uploads
-from pages.ui.book import Held
-from pages.ui.kept import Kept
-from pages.ui.settings import PRESENT, REG, SLIDE, SLIDES
+from pages.ui.inputs.settings import PRESENT, REG, SLIDE, SLIDES
+from pages.ui.jobs import jobs
+from pages.ui.notebook.book import Held
+from pages.ui.session import uploads
+from pages.ui.tables.session_tables import Kept
 from pages.views.notebook import cell as cell_view
 from test_notebook_file import CALLS, cells, datasets, listed, noted
 from test_pages_data import count, labelled
@@ -292,7 +293,7 @@ def test_a_session_is_restored_with_data_settings_cells_and_notes(monkeypatch: p
     app = press(app, "bud_custom_pin")
     before, cells = state(app), notebook(app).cells
     content: list[bytes] = []
-    monkeypatch.setattr("pages.ui.notebook_file.download", lambda label, write, **how: content.append(write()))
+    monkeypatch.setattr("pages.ui.notebook.notebook_file.download", lambda label, write, **how: content.append(write()))
     with_popover(app)
     with_data, without = content[-2:]
     choose(monkeypatch, with_data)
@@ -327,7 +328,7 @@ def test_a_column_in_bins_of_a_table_that_waits_is_kept_and_asked_for() -> None:
     app.session_state["_from_file"] = {"upload": Kept(OWN)}
     content: list[bytes] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pages.ui.notebook_file.download", lambda label, write, **how: content.append(write()))
+        patch.setattr("pages.ui.notebook.notebook_file.download", lambda label, write, **how: content.append(write()))
         with_popover(app.switch_page("pages/notebook.py").run())
         with_data, without = content[-2:]
         choose(patch, with_data)
@@ -390,10 +391,10 @@ def test_a_file_with_a_choice_of_a_plug_in_opens_without_it_and_says_what_to_do(
 def test_a_file_there_is_no_room_for_is_refused_once(monkeypatch: pytest.MonkeyPatch) -> None:
     _, other = three_cells()
     choose(monkeypatch, save(Study(notebook=other, version="1"), with_data=False))
-    monkeypatch.setattr("pages.ui.book.BYTES", 10)
+    monkeypatch.setattr("pages.ui.notebook.book.BYTES", 10)
     app = untouched()
     app.session_state["page_notebook"] = True
-    monkeypatch.setattr("pages.ui.notebook_file.uploads.forget_shown", lambda: choose(monkeypatch, None))
+    monkeypatch.setattr("pages.ui.notebook.notebook_file.uploads.forget_shown", lambda: choose(monkeypatch, None))
     app.run()
     assert not app.exception and "NOTEBOOK_ROOM" in app.toast[0].value
     assert not notebook(app).cells
@@ -426,7 +427,7 @@ def test_the_cells_one_looked_at_are_there_again(monkeypatch: pytest.MonkeyPatch
     app = shown(pick(app, nb_view="cell").switch_page("pages/lab.py").run())
     assert app.selectbox(key="nb_cell").value == second
     content: list[bytes] = []
-    monkeypatch.setattr("pages.ui.notebook_file.download", lambda label, write, **how: content.append(write()))
+    monkeypatch.setattr("pages.ui.notebook.notebook_file.download", lambda label, write, **how: content.append(write()))
     with_popover(app)
     choose(monkeypatch, content[0])
     fresh = with_popover(untouched())
@@ -477,10 +478,12 @@ def values(one: Any) -> st.SearchStrategy[Any]:
 @given(st.data())
 def test_every_setting_and_data_set_comes_back_bit_for_bit(data: st.DataObject) -> None:
     script = (
-        "import streamlit as st\nfrom app import all_pages\nall_pages()\nfrom pages.ui import plans, saving\n"
-        "if 'file' in st.session_state: saving.restore(st.session_state['file'])\n"
+        "import streamlit as st\nfrom app import all_pages\nall_pages()\n"
+        "from pages.ui.notebook import session_study\nfrom pages.ui.tables import plans\n"
+        "if 'file' in st.session_state: session_study.restore(st.session_state['file'])\n"
         "if 'plan_of_a_file' in st.session_state: plans.of_cell(st.session_state['plan_of_a_file'])\n"
-        "st.session_state['study'], st.session_state['untouched'] = saving.study(), saving.is_untouched()\n"
+        "st.session_state['study'] = session_study.study()\n"
+        "st.session_state['untouched'] = session_study.is_untouched()\n"
     )
     chosen = {key: data.draw(values(one)) for key, one in REG.items() if one not in (PRESENT, SLIDE)}
     assume(chosen["source"] != "file")  # the app is started without one: see test_disk.py

@@ -11,9 +11,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import Later, open_page, press, words
-from pages.ui import jobs, kept, reading, tables
-from pages.ui.book import Held
-from pages.ui.room import ROOM
+from pages.ui.jobs import jobs
+from pages.ui.jobs.memory_budget import ROOM
+from pages.ui.notebook.book import Held
+from pages.ui.tables import session_tables, worker_read
+from pages.ui.upload import table_cards as tables
 from pages.views.notebook.words import stale
 from test_pages_data import count, held, labelled
 from treedp_core.notebook.code import File, Ran
@@ -190,7 +192,7 @@ def test_several_tables_wait_by_name_and_one_is_in_use() -> None:
 def test_a_column_in_bins_stays_while_its_file_is_counted_in_another_way() -> None:
     """Seen failing: with one level fewer the column had to be counted again; with another file it must go."""
     app = counted()
-    bins = kept.Kept(count_bins(VISITS, "age", lower=0.0, upper=80.0, n_bins=8))
+    bins = session_tables.Kept(count_bins(VISITS, "age", lower=0.0, upper=80.0, n_bins=8))
     app.session_state["_from_file"]["cdf"] = bins
     levels(app).set_value(["region"]).run()
     assert held(app).labels.level_names == ("all", "region")
@@ -250,7 +252,7 @@ def test_names_are_short_and_unlike_those_of_other_tables_and_samples(monkeypatc
         app = called(app, name)
         assert held(app).name == "other.csv", name
     assert refused == ["TABLE_NAME"] * len(wrong)
-    assert labelled(app.text_input, "Name of the table").proto.max_chars == kept.MAX_NAME
+    assert labelled(app.text_input, "Name of the table").proto.max_chars == session_tables.MAX_NAME
     app = called(app, "visits", key="upload_name_0")
     assert "visits — region › city, waiting" in words(app) and held(app).name == "other.csv"
     app = called(app, "visits.csv")
@@ -354,7 +356,7 @@ def test_while_a_level_is_left_out_nothing_else_changes_and_cancel_has_it_back(
     app = counted()
     before = held(app).fingerprint
     monkeypatch.setattr(jobs, "pool", Later)
-    monkeypatch.setattr(reading, "QUICK_SECONDS", 0.0)
+    monkeypatch.setattr(worker_read, "QUICK_SECONDS", 0.0)
     levels(app).set_value(["region"]).run()
     assert "Counting: 0 %" in words(app) and levels(app).value == ["region"], "nothing is read: columns are kept"
     first = own_jobs.slots["upload_counting"]
@@ -383,14 +385,14 @@ def test_categories_that_were_listed_go_with_their_level() -> None:
 
 
 def test_no_more_tables_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "MAX_TABLES", 2)
+    monkeypatch.setattr(session_tables, "MAX_TABLES", 2)
     assert two().button(key="upload_add").disabled
 
 
 def test_memory_is_bounded_over_all_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     app = counted()
     taken = app.session_state["_from_file"]["upload"].columns.n_bytes
-    monkeypatch.setattr(kept, "SESSION_BYTES", taken)  # nothing is left for a second one
+    monkeypatch.setattr(session_tables, "SESSION_BYTES", taken)  # nothing is left for a second one
     app.button(key="upload_add").click().run()
     count_file(app, OTHER, ("place",), "other.csv")
     assert held(app).counts.tolist() == [3, 1, 2] and "Only counts are kept" in words(app)
@@ -398,9 +400,11 @@ def test_memory_is_bounded_over_all_tables(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_nothing_is_left_of_a_table_that_waited_and_was_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     alive: list[weakref.ref[Any]] = []
-    note, put = ROOM.note_columns, kept.put
+    note, put = ROOM.note_columns, session_tables.put
     monkeypatch.setattr(ROOM, "note_columns", lambda columns: (alive.append(weakref.ref(columns)), note(columns)))
-    monkeypatch.setattr(kept, "put", lambda slot, file: (alive.append(weakref.ref(file.data)), put(slot, file)))
+    monkeypatch.setattr(
+        session_tables, "put", lambda slot, file: (alive.append(weakref.ref(file.data)), put(slot, file))
+    )
     app = two()
     alive = list(dict.fromkeys(alive))
     assert len(alive) == 4

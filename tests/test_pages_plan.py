@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import answer, codes, dataset, open_page, pick, press, words
-from pages.ui import plans
+from pages.ui.tables import plans
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.plans import ReleasePlan
@@ -156,7 +156,7 @@ def test_a_plan_from_a_file_is_shown_and_a_hostile_one_refused(monkeypatch: pyte
     plan = ReleasePlan.of(Experiment(epsilon=0.25, mechanism="laplace"), SMALL)
     text = plan.to_json()
     given = [text.replace('"epsilon": 0.25', '"epsilon": NaN'), text, text.replace('"epsilon": 0.25', '"epsilon": 0.2')]
-    monkeypatch.setattr("pages.ui.uploads.st.file_uploader", lambda *_, **__: _file(given))
+    monkeypatch.setattr("pages.ui.session.uploads.st.file_uploader", lambda *_, **__: _file(given))
     app = open_page("plan", sample="small_town")
     assert codes(app) == ["CONFIG_VALUE"]
     given.pop(0)

@@ -6,8 +6,8 @@ import pytest
 
 from app import all_pages
 from oracles_pages import Later, open_page, press
-from pages.ui import jobs
-from pages.ui.presets import Preset
+from pages.ui.inputs.presets import Preset
+from pages.ui.jobs import jobs
 
 PRESETS = {page.name: page.presets for page in all_pages() if page.presets}
 

@@ -25,8 +25,10 @@ import pytest
 from browsing import ROOT
 from contract_snippets import as_text
 from oracles_pages import Inline, WorkersHere, open_page, press
-from pages.ui import exporting, frame, jobs, pins
-from pages.ui.pins import what_of
+from pages.ui.figure import export_dialog, frame
+from pages.ui.jobs import jobs
+from pages.ui.notebook import pins
+from pages.ui.notebook.pins import what_of
 from treedp_core.notebook import Cell
 from treedp_core.notebook.export.cell_summary import drawable, is_simulated
 from treedp_core.notebook.export.ipynb import ipynb_of
@@ -189,7 +191,7 @@ def visit(mine: jobs.Jobs, page: str, link: dict[str, Any], buttons: tuple[str, 
         patch.setattr(frame, "footer", footed)
         patch.setattr(frame, "code_popover", watched)
         patch.setattr(frame, "download", saved)
-        patch.setattr(exporting, "button", left)
+        patch.setattr(export_dialog, "button", left)
         app = open_page(page, **{**SMALL, **link})
         for button in buttons:
             if button.startswith("+"):

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import answer, dataset, open_page
-from pages.ui.kept import Kept
+from pages.ui.tables.session_tables import Kept
 from test_pages_contract import VIEWS
 from treedp_core.tree import Tree
 

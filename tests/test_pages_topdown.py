@@ -20,7 +20,7 @@ from oracles_pages import (
     words,
 )
 from oracles_top_down import RECORDS, product_data
-from pages.ui import jobs
+from pages.ui.jobs import jobs
 from test_pages_help import unexplained, without_help
 from treedp_core.records import Dataset, DomainSource
 from treedp_core.studies.topdown import Subject

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import RAGGED, dataset, figure, open_page, press, widget
-from pages.ui import book
+from pages.ui.notebook import book
 from pages.views.notebook.words import made_from, short_of
 from sample_data.counts import count_sample
 from test_pages_contract import VIEWS

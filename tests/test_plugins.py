@@ -84,7 +84,7 @@ def test_neither_a_link_nor_a_notebook_names_code() -> None:
         if "load_plugin(" in path.read_text(encoding="utf-8") or "load_plugins(" in path.read_text(encoding="utf-8")
     }
     assert callers == {
-        "pages/ui/forker.py",
+        "pages/ui/jobs/fork_server.py",
         "treedp_core/cli.py",
         "treedp_core/registry.py",
         "treedp_core/notebook/code.py",

@@ -14,8 +14,9 @@ from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
 from oracles_pages import codes, open_page, pick, shared_link, widget
-from pages.ui import navigation, settings
-from pages.ui.store import count_sample
+from pages.ui.inputs import settings
+from pages.ui.page import navigation
+from pages.ui.tables.store import count_sample
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
 from treedp_core.figures.base import style
@@ -24,8 +25,8 @@ PAGE = '''
 """A page of twenty lines."""
 import streamlit as st
 
-from pages.ui.page import Page, Told, View
-from pages.ui.setting import choice, whole
+from pages.ui.page.page import Page, Told, View
+from pages.ui.inputs.setting import choice, whole
 
 LUCK = whole("more_luck", 3, 1, 9, label="Luck", help="How much of it.")
 VIEW = choice("more_view", "one", {"one": "First", "two": "Second"}, label="View", help="Which.")
@@ -55,9 +56,10 @@ if __name__ == "__main__":
 APP = """
 import more
 from app import all_pages
-from pages.ui import address, navigation, router
-from pages.ui.page import configure
-from pages.ui.sidebar import link_problems, sidebar
+from pages.ui.page import address, navigation
+from pages.ui.shell import router
+from pages.ui.page.page import configure
+from pages.ui.shell.sidebar import link_problems, sidebar
 
 known = navigation.declare((*all_pages(), more.PAGE))
 refused = address.hydrate()
@@ -128,7 +130,7 @@ def test_a_refused_value_in_a_link_keeps_the_present_one(more: Callable[..., App
 
 
 def test_a_setting_of_another_key_is_no_second_one() -> None:
-    from pages.ui.setting import flag
+    from pages.ui.inputs.setting import flag
 
     with pytest.raises(ValueError, match="present"):
         settings.declare([flag("present", False)], "more")

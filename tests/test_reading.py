@@ -13,9 +13,10 @@ from streamlit.testing.v1 import AppTest
 
 from hostile_files import lying_page
 from oracles_pages import Later, codes, open_page, press, words
-from pages.ui import jobs, reading
-from pages.ui.reading import limits_of
-from pages.ui.workers import Workers
+from pages.ui.jobs import jobs
+from pages.ui.jobs.workers import Workers
+from pages.ui.tables import worker_read
+from pages.ui.tables.worker_read import limits_of
 from test_pages_data import VISITS, count, held, labelled, uploaded
 from treedp_core.checks import InputError
 from treedp_core.records import ReadOptions, count_hierarchy, domain_of_paths, domain_taken_from_the_data
@@ -75,7 +76,7 @@ def test_a_page_that_lies_about_its_size_breaks_the_limit_and_not_the_server(
     workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = lying_page(128)
-    monkeypatch.setattr(reading, "READ_BYTES", 64 << 20)
+    monkeypatch.setattr(worker_read, "READ_BYTES", 64 << 20)
     for work in (
         partial(look_at, file, name="t.parquet", options=ReadOptions(), limit=0),
         partial(read, count_hierarchy, file, ["region"], domain=FROM_DATA),
@@ -83,7 +84,7 @@ def test_a_page_that_lies_about_its_size_breaks_the_limit_and_not_the_server(
         with pytest.raises(InputError, match="This file needs more than 64 MB or 60 seconds to read") as refused:
             workers.run(work, Watch(), limits=limits_of(file))
         assert refused.value.code == "FILE_TOO_LARGE"
-    monkeypatch.setattr(reading, "READ_BYTES", 1 << 30)
+    monkeypatch.setattr(worker_read, "READ_BYTES", 1 << 30)
     assert workers.run(work, Watch(), limits=limits_of(file)).total == 640_000
 
 
@@ -99,7 +100,7 @@ def test_a_larger_file_may_take_longer(tmp_path: Path) -> None:
 def waiting(monkeypatch: pytest.MonkeyPatch, app: AppTest) -> AppTest:
     """The page after Count was pressed, while the count waits for its turn."""
     monkeypatch.setattr(jobs, "pool", Later)
-    monkeypatch.setattr(reading, "QUICK_SECONDS", 0.0)
+    monkeypatch.setattr(worker_read, "QUICK_SECONDS", 0.0)
     return count(app)
 
 
@@ -117,7 +118,7 @@ def test_a_count_shows_its_progress_and_is_cancelled(monkeypatch: pytest.MonkeyP
 
 def test_a_first_look_shows_its_progress_and_is_cancelled(monkeypatch: pytest.MonkeyPatch, own_jobs: jobs.Jobs) -> None:
     monkeypatch.setattr(jobs, "pool", Later)
-    monkeypatch.setattr(reading, "QUICK_SECONDS", 0.0)
+    monkeypatch.setattr(worker_read, "QUICK_SECONDS", 0.0)
     app = open_page("data", source="upload")
     app.file_uploader[0].upload("visits.csv", VISITS).run()
     assert "Reading: 0 %" in words(app) and not app.multiselect

@@ -11,8 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from browsing import eventually
 from oracles_pages import Inline, press
-from pages.ui import jobs, result
-from pages.ui.result import State
+from pages.ui.jobs import jobs
+from pages.ui.tables import result
+from pages.ui.tables.result import State
 from treedp_core.checks import InputError
 from treedp_core.watch import Cancelled, Watch
 
@@ -52,7 +53,8 @@ def work(key: str) -> Callable[[Watch], str]:
 
 
 def script() -> None:
-    from pages.ui import address, result, store
+    from pages.ui.page import address
+    from pages.ui.tables import result, store
     from test_result import ASKED, SEEN, compute, work
     from treedp_core.checks import InputError
 

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from oracles_pages import Later, codes, dataset, open_page, words
-from pages.ui import jobs, room, store
-from pages.ui.room import Ask, Room
+from pages.ui.jobs import jobs, memory_budget
+from pages.ui.jobs.memory_budget import Ask, Room
+from pages.ui.tables import store
 from treedp_core.tree import Tree
 
 PATIENCE = 60.0
@@ -26,7 +27,7 @@ def of(n_leaves: int) -> Any:
 def own_room(monkeypatch: pytest.MonkeyPatch) -> Room:
     """A room nobody is in, for 20 nodes."""
     mine = Room()
-    monkeypatch.setattr(room, "ALL_NODES", 20)
+    monkeypatch.setattr(memory_budget, "ALL_NODES", 20)
     monkeypatch.setattr(store, "ROOM", mine)
     return mine
 

@@ -24,7 +24,7 @@ import pytest
 
 from browsing import ROOT
 from oracles_pages import Inline, WorkersHere, dataset, open_page, press
-from pages.ui import jobs
+from pages.ui.jobs import jobs
 from test_records_readers import FILE, FIXED_WIDTH
 from treedp_core import Experiment, Tree, cli, run
 from treedp_core.allocation import ALLOCATIONS

@@ -28,7 +28,7 @@ from streamlit.web.server.starlette import starlette_websocket
 from websockets.exceptions import InvalidStatus
 
 from browsing import ROOT, SAFE_ENVIRONMENT, LiveServer, free_port, live_server, wait_until_healthy
-from pages.ui import serving
+from pages.ui.server import middleware
 from treedp_core import cli
 from treedp_core.checks import InputError
 
@@ -121,7 +121,7 @@ def test_a_foreign_origin_does_not_get_as_far_as_streamlit() -> None:
 
     scope = {"type": "websocket", "path": "/_stcore/stream", "query_string": b"", "server": ("127.0.0.1", 8501)}
     headers = [(b"host", b"127.0.0.1:8501"), (b"origin", b"http://evil.example")]
-    asyncio.run(serving.Gate(streamlit)({**scope, "headers": headers}, streamlit, send))  # type: ignore[arg-type]
+    asyncio.run(middleware.Gate(streamlit)({**scope, "headers": headers}, streamlit, send))  # type: ignore[arg-type]
     assert [message["type"] for message in sent] == ["websocket.close"]
 
 
@@ -140,7 +140,7 @@ def test_the_first_page_is_also_at_its_name(path: str, sent_to: bytes) -> None:
         sent.append(message)
 
     scope = {"type": "http", "method": "GET", "path": path, "query_string": b"eps=2", "headers": []}
-    asyncio.run(serving.Addresses(streamlit, ["start", "lab"])(scope, streamlit, send))  # type: ignore[arg-type]
+    asyncio.run(middleware.Addresses(streamlit, ["start", "lab"])(scope, streamlit, send))  # type: ignore[arg-type]
     found = [dict(message["headers"])[b"location"] for message in sent if "headers" in message]  # type: ignore[call-overload]
     assert found == ([sent_to] if sent_to else [])
 
@@ -159,8 +159,8 @@ def test_an_address_that_is_no_page_is_left_for_the_first_one(
     monkeypatch: pytest.MonkeyPatch, base: str, path: str, sent_to: bytes
 ) -> None:
     """Seen failing: Streamlit's page came, whatever the address."""
-    get_option = serving.st.get_option
-    monkeypatch.setattr(serving.st, "get_option", lambda name: base if name.endswith("Path") else get_option(name))
+    get_option = middleware.st.get_option
+    monkeypatch.setattr(middleware.st, "get_option", lambda name: base if name.endswith("Path") else get_option(name))
     for kind, status, is_page in ((b"text/html", 200, True), (b"text/plain", 200, False), (b"text/html", 404, False)):
         sent: list[Any] = []
 
@@ -173,7 +173,7 @@ def test_an_address_that_is_no_page_is_left_for_the_first_one(
             to.append(message)
 
         scope = {"type": "http", "method": "GET", "path": path, "query_string": b"eps=2", "headers": []}
-        asyncio.run(serving.Addresses(streamlit, ["start", "lab"])(scope, streamlit, send))  # type: ignore[arg-type]
+        asyncio.run(middleware.Addresses(streamlit, ["start", "lab"])(scope, streamlit, send))  # type: ignore[arg-type]
         found = dict(sent[0]["headers"]).get(b"location", b"")
         assert found == (sent_to if is_page else b"")
         assert (sent[1]["body"] == b"its own") == (not found) and len(sent) == 2
@@ -189,10 +189,10 @@ def asked_of_the_gate(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, path: str, allowed: list[str], **headers: str
 ) -> tuple[int, str, list[str]]:
     """Status and body that the gate gives to a request, 200 where it lets it pass, and what it logs."""
-    serving._TOLD.clear()
+    middleware._TOLD.clear()
     caplog.clear()
-    get_option = serving.st.get_option
-    for owner in (serving.st, starlette_websocket.config):
+    get_option = middleware.st.get_option
+    for owner in (middleware.st, starlette_websocket.config):
         monkeypatch.setattr(
             owner, "get_option", lambda name: allowed if name == "server.allowedHosts" else get_option(name)
         )
@@ -210,7 +210,7 @@ def asked_of_the_gate(
         "server": ("127.0.0.1", 8501), "client": ("192.0.2.1", 1),
     }  # fmt: skip
     for _ in range(3):
-        asyncio.run(serving.Gate(streamlit)(scope, streamlit, send))  # type: ignore[arg-type]
+        asyncio.run(middleware.Gate(streamlit)(scope, streamlit, send))  # type: ignore[arg-type]
     said = [record.getMessage() for record in caplog.records if record.name == "treedp"]
     return int(str(sent[0]["status"])), str(sent[1]["body"]) if len(sent) > 3 else "", said
 
@@ -222,7 +222,7 @@ def test_a_name_that_is_refused_stands_in_the_log_once_with_the_variable_that_wo
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     status, body, said = asked_of_the_gate(monkeypatch, caplog, "/", PUBLIC, host="other.example.org")
-    assert status == 403 and serving.HOSTS_VARIABLE in body and body.count(". ") == 0
+    assert status == 403 and middleware.HOSTS_VARIABLE in body and body.count(". ") == 0
     assert len(said) == 1 and "'other.example.org'" in said[0] and "STREAMLIT_SERVER_ALLOWED_HOSTS" in said[0]
     status, body, said = asked_of_the_gate(
         monkeypatch,
@@ -235,7 +235,7 @@ def test_a_name_that_is_refused_stands_in_the_log_once_with_the_variable_that_wo
     )
     assert status == 403 and "proxy" in body and len(said) == 1
     assert all(
-        one in said[0] for one in ("'trees.example.org'", "'localhost:8501'", serving.HOSTS_VARIABLE, "Host header")
+        one in said[0] for one in ("'trees.example.org'", "'localhost:8501'", middleware.HOSTS_VARIABLE, "Host header")
     )
 
 
@@ -243,16 +243,16 @@ def test_a_name_that_is_refused_stands_in_the_log_once_with_the_variable_that_wo
 def test_a_refused_name_is_bounded_and_escaped_in_the_log_and_never_a_fault(name: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         said: list[str] = []
-        patch.setattr(serving, "_TOLD", set())
-        patch.setattr(serving.logging, "getLogger", lambda name: SimpleNamespace(warning=said.append))
+        patch.setattr(middleware, "_TOLD", set())
+        patch.setattr(middleware.logging, "getLogger", lambda name: SimpleNamespace(warning=said.append))
         for _ in range(3):
-            serving._log("The name {} is refused.", name)
+            middleware._log("The name {} is refused.", name)
         assert len(said) == 1 and said[0].isascii() and said[0].isprintable() and len(said[0]) < 450
-        assert not serving._is_own(f"http://{name}", "localhost:8501") or name.lower() == "localhost:8501"
-        serving._is_of_machine(name)
+        assert not middleware._is_own(f"http://{name}", "localhost:8501") or name.lower() == "localhost:8501"
+        middleware._is_of_machine(name)
         for number in range(100):
-            serving._log("The name {} is refused.", f"{number}.example.org")
-        assert len(said) == serving.MAX_TOLD
+            middleware._log("The name {} is refused.", f"{number}.example.org")
+        assert len(said) == middleware.MAX_TOLD
 
 
 @pytest.mark.parametrize(
@@ -278,8 +278,8 @@ def test_a_probe_on_the_machine_learns_that_the_app_lives_and_nothing_else(
 
 
 def test_sites_that_may_frame_the_app_are_listed_by_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(serving.FRAME_VARIABLE, "https://course.example.org")
-    headers = serving.security_headers("trees.example.org")
+    monkeypatch.setenv(middleware.FRAME_VARIABLE, "https://course.example.org")
+    headers = middleware.security_headers("trees.example.org")
     assert headers["Content-Security-Policy"].endswith("frame-ancestors https://course.example.org")
     assert "X-Frame-Options" not in headers
 
@@ -426,8 +426,8 @@ def test_every_host_named_is_served_and_no_other(hosts: list[str]) -> None:
     allowed = cli.environment({}, hosts=hosts)[cli.HOSTS_VARIABLE].split()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(starlette_websocket.config, "get_option", lambda name: allowed)
-        assert all(serving.is_host_allowed(f"{host}:8501") for host in hosts)
-        assert not any(serving.is_host_allowed(f"x.{host}") for host in hosts if f"x.{host}" not in hosts)
+        assert all(middleware.is_host_allowed(f"{host}:8501") for host in hosts)
+        assert not any(middleware.is_host_allowed(f"x.{host}") for host in hosts if f"x.{host}" not in hosts)
 
 
 def test_a_host_takes_no_file(tmp_path: Path) -> None:
@@ -483,18 +483,18 @@ def test_nothing_is_asked_of_the_network_at_start(monkeypatch: pytest.MonkeyPatc
 
 def test_pages_are_prepared_once_and_what_stays_is_not_looked_through_again(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
-    monkeypatch.setattr(serving.sessions.gc, "freeze", lambda: done.append("frozen"))
-    monkeypatch.setattr(serving, "_begin", lambda: done.append("begun"))
-    monkeypatch.setattr(serving.exports, "linger", lambda: None)
-    monkeypatch.setattr(serving.sessions, "clock", lambda chore: contextlib.nullcontext())
-    monkeypatch.setattr(serving.threading.Thread, "start", lambda thread: thread.run())
+    monkeypatch.setattr(middleware.sessions.gc, "freeze", lambda: done.append("frozen"))
+    monkeypatch.setattr(middleware, "_begin", lambda: done.append("begun"))
+    monkeypatch.setattr(middleware.exports, "linger", lambda: None)
+    monkeypatch.setattr(middleware.sessions, "clock", lambda chore: contextlib.nullcontext())
+    monkeypatch.setattr(middleware.threading.Thread, "start", lambda thread: thread.run())
 
     def prepare() -> None:
         done.append("prepared")
         raise ImportError("a page's fault is said to who opens it")
 
     async def start() -> None:
-        async with serving.lifespan(prepare)(None):
+        async with middleware.lifespan(prepare)(None):
             done.append("serves")
 
     asyncio.run(start())
@@ -502,12 +502,12 @@ def test_pages_are_prepared_once_and_what_stays_is_not_looked_through_again(monk
 
 
 def test_an_upload_never_passes_through_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving.exports, "linger", lambda: None)
-    monkeypatch.setattr(serving.sessions, "clock", lambda chore: contextlib.nullcontext())
-    monkeypatch.setattr(serving.WORKERS, "start", lambda: None)
+    monkeypatch.setattr(middleware.exports, "linger", lambda: None)
+    monkeypatch.setattr(middleware.sessions, "clock", lambda chore: contextlib.nullcontext())
+    monkeypatch.setattr(middleware.WORKERS, "start", lambda: None)
 
     async def start() -> None:
-        async with serving.lifespan(lambda: None)(None):
+        async with middleware.lifespan(lambda: None)(None):
             pass
 
     before = MultiPartParser.spool_max_size

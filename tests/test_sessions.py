@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from browsing import ROOT, eventually
-from pages.ui import sessions
-from pages.ui.jobs import Job, Jobs
+from pages.ui.jobs.jobs import Job, Jobs
+from pages.ui.session import sessions
 
 LIVE = 100.0
 
@@ -108,7 +108,7 @@ LET_GO = """
 import re
 from pathlib import Path
 
-from pages.ui import sessions
+from pages.ui.session import sessions
 
 def resident():
     return int(re.search(r"RssAnon:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024

@@ -15,7 +15,9 @@ from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import dataset, open_page, pick, press, shared_link, widget
-from pages.ui import address, qr, shell, slides
+from pages.ui.page import address, slides
+from pages.ui.server import qr
+from pages.ui.shell import shell
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs")

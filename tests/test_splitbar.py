@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from pages.ui import dragged, splitbar
+from pages.ui.page import drag, splitbar
 
 
 @pytest.mark.parametrize(
@@ -48,5 +48,5 @@ def test_only_a_split_of_the_same_sum_is_passed_on(
 def test_only_a_guess_on_its_axis_is_passed_on(monkeypatch: pytest.MonkeyPatch, sent: Any, taken: list[float]) -> None:
     monkeypatch.setattr(st, "session_state", {"axis": SimpleNamespace(guessed=sent)})
     passed: list[float] = []
-    dragged._guessed("axis", 0, 100, passed.append)
+    drag._guessed("axis", 0, 100, passed.append)
     assert passed == taken

@@ -32,7 +32,7 @@ LEFT = {
     "page protects": 8,
     "page ranges": 1,
     "page topdown": 5,
-    "pages/ui/pictures.py": 1,
+    "pages/ui/figure/pictures.py": 1,
     "treedp_core/errors/metrics.py": 5,
     "treedp_core/mechanisms/stability.py": 1,
     "treedp_core/notebook/comparison/paired.py": 1,
@@ -101,7 +101,7 @@ def test_a_banned_word_is_found_in_every_form_and_nowhere_else() -> None:
 def test_sentences_of_a_page_are_counted_together() -> None:
     paths = ("pages/cdf.py", "pages/views/cdf/words.py", "treedp_core/views/cdf/words.py")
     assert {subject_of(PurePosixPath(path)) for path in paths} == {"page cdf"}
-    assert subject_of(PurePosixPath("pages/ui/frame.py")) == "pages/ui/frame.py"
+    assert subject_of(PurePosixPath("pages/ui/figure/frame.py")) == "pages/ui/figure/frame.py"
 
 
 def test_the_page_on_style_names_every_banned_word() -> None:

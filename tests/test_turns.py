@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from pages.ui import jobs, turns
-from pages.ui.turns import Turn, Turns
+from pages.ui.jobs import fair_queue, jobs
+from pages.ui.jobs.fair_queue import Turn, Turns
 
 PATIENCE = 60.0
 
@@ -16,7 +16,7 @@ PATIENCE = 60.0
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A turn is over as soon as the job asks."""
-    monkeypatch.setattr(turns, "QUANTUM_SECONDS", 0.0)
+    monkeypatch.setattr(fair_queue, "QUANTUM_SECONDS", 0.0)
 
 
 class Stage:

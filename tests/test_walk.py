@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import dataset, open_page
-from pages.ui.kept import Kept
+from pages.ui.tables.session_tables import Kept
 from treedp_core.tree import Tree
 
 MAP = {"bud_view": "map", "bud_prior": "true"}
@@ -21,7 +21,7 @@ LEAVES: list[int] = []
 def script() -> None:
     """A tree of three levels: 0; 1, 2; 3, 4 below 1 and 5, 6 below 2."""
     from oracles_pages import dataset
-    from pages.ui.walk import walk
+    from pages.ui.inputs.walk import walk
     from test_walk import ASKED, LEAVES, SHOWN
     from treedp_core.tree import Tree
 

@@ -18,8 +18,8 @@ import pytest
 
 import errands
 from browsing import ROOT, eventually
-from pages.ui import jobs
-from pages.ui.workers import Limits, Workers, takes
+from pages.ui.jobs import jobs
+from pages.ui.jobs.workers import Limits, Workers, takes
 from treedp_core import experiment
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
@@ -268,7 +268,7 @@ SERVER = """
 import sys
 from functools import partial
 import errands
-from pages.ui.workers import Workers
+from pages.ui.jobs.workers import Workers
 from treedp_core.watch import Watch
 Workers(["errands"]).run(partial(errands.runaway, sys.argv[1]), Watch())
 """

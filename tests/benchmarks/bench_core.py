@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags_array
 from scipy.sparse.linalg import lsmr
 
-from pages.ui.workers import Workers
+from pages.ui.jobs.workers import Workers
 from timing import paired_ratio
 from treedp_core.batch.executors import executor_of
 from treedp_core.experiment import Experiment, Outcome, run, sweep

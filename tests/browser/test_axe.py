@@ -12,7 +12,7 @@ import pytest
 
 from app import all_pages
 from browsing import EMPTY_AT_FIRST, LiveServer, drawn, eventually, opened, settle
-from pages.ui.page import Page
+from pages.ui.page.page import Page
 
 pytestmark = pytest.mark.browser
 

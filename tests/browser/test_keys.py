@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from browsing import LiveServer, drawn, settle
-from pages.ui import qr
+from pages.ui.server import qr
 
 pytestmark = pytest.mark.browser
 

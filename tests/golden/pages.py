@@ -10,8 +10,8 @@ import pytest
 
 from golden.numbers import Kept, of_figure, of_table
 from oracles_pages import RAGGED, decoded, open_page
-from pages.ui import pins
-from pages.ui.view import Seen
+from pages.ui.notebook import pins
+from pages.ui.page.view import Seen
 from test_pages_contract import VIEWS
 from treedp_core.views import Finding
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from streamlit.web.cli import main
 
-from pages.ui import store
+from pages.ui.tables import store
 
 told, *arguments = sys.argv[1:]
 counted: list[weakref.ref[Any]] = []

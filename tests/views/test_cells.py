@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import dataset, open_page, pick, press
-from pages.ui import jobs
-from pages.ui.kept import Kept
+from pages.ui.jobs import jobs
+from pages.ui.tables.session_tables import Kept
 from treedp_core.notebook import Cell
 from treedp_core.notebook.file.archive import open_study, save
 from treedp_core.notebook.study import Study
@@ -83,9 +83,9 @@ def _study(app: AppTest) -> Study:
     def ask() -> None:
         import streamlit as st
 
-        from pages.ui import saving
+        from pages.ui.notebook import session_study
 
-        st.session_state["_study_of_test"] = saving.study()
+        st.session_state["_study_of_test"] = session_study.study()
 
     asking = AppTest.from_function(ask)
     for key in ("_notebook", "_from_file", "_shelf", "_held_for_cells"):

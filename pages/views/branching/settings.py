@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pages.ui.presets import Preset
-from pages.ui.setting import Setting, control
+from pages.ui.inputs.presets import Preset
+from pages.ui.inputs.setting import Setting, control
 from treedp_core.studies.methods.terms import text
 from treedp_core.views.branching import BranchingInputs
 from treedp_core.views.inputs import parameter

@@ -7,16 +7,16 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui import frame
-from pages.ui.cards import cards
-from pages.ui.page import Told
-from pages.ui.result import run_button
-from pages.ui.setting import in_a_row, take
-from pages.ui.settings import PRESENT
-from pages.ui.shared import note_of_delta
-from pages.ui.store import dataset
-from pages.ui.text import lit, small_print
-from pages.ui.view import Seen, inputs_now, section, see
+from pages.ui.figure import frame
+from pages.ui.inputs.cards import cards
+from pages.ui.inputs.setting import in_a_row, take
+from pages.ui.inputs.settings import PRESENT
+from pages.ui.inputs.text import lit, small_print
+from pages.ui.page.page import Told
+from pages.ui.page.view import Seen, inputs_now, section, see
+from pages.ui.tables.experiment_inputs import note_of_delta
+from pages.ui.tables.result import run_button
+from pages.ui.tables.store import dataset
 from pages.views.branching import settings as s
 from treedp_core.studies.branching.question import NOISES, WORKLOADS
 from treedp_core.views import VIEWS, branching

@@ -6,14 +6,14 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import uploads
-from pages.ui.setting import in_a_row
-from pages.ui.settings import LEVEL, THRESHOLD
-from pages.ui.shared import note_of_delta
-from pages.ui.store import dataset
-from pages.ui.text import small_print
-from pages.ui.unused import NO_ALPHA, NOTHING_DRAWN, Reasons, unspent
-from pages.ui.view import Seen, inputs_now
+from pages.ui.inputs.inactive_settings import NO_ALPHA, NOTHING_DRAWN, Reasons, unspent
+from pages.ui.inputs.setting import in_a_row
+from pages.ui.inputs.settings import LEVEL, THRESHOLD
+from pages.ui.inputs.text import small_print
+from pages.ui.page.view import Seen, inputs_now
+from pages.ui.session import uploads
+from pages.ui.tables.experiment_inputs import note_of_delta
+from pages.ui.tables.store import dataset
 from pages.views.budget import settings as s
 from pages.views.budget.prior import show_upload
 from treedp_core.privacy.prior_provenance import DOOR

@@ -8,13 +8,14 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import frame, tuned
-from pages.ui.page import Told
-from pages.ui.setting import in_a_row
-from pages.ui.splitbar import splitbar
-from pages.ui.store import dataset
-from pages.ui.text import lit, small_print
-from pages.ui.view import Seen, inputs_now, see
+from pages.ui.figure import frame
+from pages.ui.inputs.setting import in_a_row
+from pages.ui.inputs.text import lit, small_print
+from pages.ui.page.page import Told
+from pages.ui.page.splitbar import splitbar
+from pages.ui.page.view import Seen, inputs_now, see
+from pages.ui.tables import tuning_provenance
+from pages.ui.tables.store import dataset
 from pages.views.budget import settings as s
 from pages.views.budget.controls import draw_prior, more, say
 from pages.views.budget.view import SEARCHED, ledger, verdict
@@ -72,11 +73,11 @@ def _unspent() -> None:
         if left > 0:
             why = "; the prior that this split was tuned on is paid from it" if origin and origin.spent else ""
             small_print(f"{percent(left / UNITS)} of the total is not spent on levels{why}.", width="content")
-        if found := tuned.whence("bud"):
+        if found := tuning_provenance.whence("bud"):
             small_print(found, width="content")
         if origin is not None:
             small_print(origin.label, width="content")
-            tuned.own("bud")
+            tuning_provenance.own("bud")
 
 
 def _start_from(rows: tuple[Result, ...]) -> None:
@@ -93,7 +94,7 @@ def _copy(row: Result) -> None:
     """Take over a strategy's shares and what they were tuned on; what that cost stays unspent."""
     s.SHARES.set(row.handed_over)
     s.STRATEGY.set(s.CUSTOM)
-    tuned.keep("bud", row.origin)
+    tuning_provenance.keep("bud", row.origin)
 
 
 def _units() -> list[int]:
@@ -155,7 +156,7 @@ def _dragged(units: list[int]) -> None:
 def _typed() -> None:
     """Shares typed over tuned ones may be made from them; an emptied field stands for equal ones, made from nothing."""
     if not s.SHARES.value.strip():
-        tuned.keep("bud", None)
+        tuning_provenance.keep("bud", None)
     s.STRATEGY.set(s.CUSTOM)
 
 

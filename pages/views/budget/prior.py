@@ -8,14 +8,15 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import kept, store, uploads
-from pages.ui.candidate import Candidate, Table
-from pages.ui.left_out import left_out_asked
-from pages.ui.marks import marks_asked
-from pages.ui.reading import PRIOR, Counted, Reading, leaves_listed_in
-from pages.ui.refusals import refusal
-from pages.ui.text import lit, small_print
-from pages.ui.upload import EACH_ROW, Count, choose_columns, notice, upload
+from pages.ui.inputs.refusals import refusal
+from pages.ui.inputs.text import lit, small_print
+from pages.ui.session import uploads
+from pages.ui.tables import session_tables, store
+from pages.ui.tables.marks import marks_asked
+from pages.ui.tables.row_filter import left_out_asked
+from pages.ui.tables.upload_slot import Candidate, Table
+from pages.ui.tables.worker_read import PRIOR, Counted, Reading, leaves_listed_in
+from pages.ui.upload.upload import EACH_ROW, Count, choose_columns, notice, upload
 from pages.views.budget.settings import ABSENT
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import Ran, call
@@ -89,7 +90,7 @@ def _divide(level: int, earlier: tuple[str, ...]) -> None:
         st.session_state[_REFUSED] = error
         return
     if store.from_file("upload") is store.dataset():
-        kept.set_aside("upload")
+        session_tables.set_aside("upload")
     store.set_dataset(found[1], "upload", after)
     store.set_dataset(found[0], SLOT, before)
     store.changed(source="upload", recounted=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pages.ui.setting import Setting, choice, control, words
+from pages.ui.inputs.setting import Setting, choice, control, words
 from treedp_core.allocation.shares import values_of_text
 from treedp_core.studies.budget.strategies import CUSTOM as CUSTOM
 from treedp_core.studies.methods.terms import text

@@ -7,14 +7,16 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import frame, plans, tuned, undo
-from pages.ui.cards import cards
-from pages.ui.page import Told
-from pages.ui.setting import in_a_row, key_of
-from pages.ui.settings import EPSILON, EPSILON_TUNED
-from pages.ui.store import dataset
-from pages.ui.text import lit, prose
-from pages.ui.view import Seen, inputs_now, see
+from pages.ui.figure import frame
+from pages.ui.inputs.cards import cards
+from pages.ui.inputs.setting import in_a_row, key_of
+from pages.ui.inputs.settings import EPSILON, EPSILON_TUNED
+from pages.ui.inputs.text import lit, prose
+from pages.ui.notebook import undo
+from pages.ui.page.page import Told
+from pages.ui.page.view import Seen, inputs_now, see
+from pages.ui.tables import plans, tuning_provenance
+from pages.ui.tables.store import dataset
 from pages.views.budget import settings as s
 from pages.views.budget.controls import draw_prior, more, say
 from treedp_core.checks import InputError
@@ -146,4 +148,4 @@ def _use(paid: Price, asked: Experiment) -> None:
     s.SHARES.set(paid.shares)
     s.STRATEGY.set(s.CUSTOM)
     s.VIEW.set(s.CUSTOM)
-    tuned.keep("bud", prior)
+    tuning_provenance.keep("bud", prior)

@@ -8,17 +8,20 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import frame, navigation, plans, undo
-from pages.ui.cards import cards
-from pages.ui.page import Told
-from pages.ui.result import ready
-from pages.ui.setting import in_a_row
-from pages.ui.settings import RELATION
-from pages.ui.store import dataset
-from pages.ui.text import lit, plain, prose, small_print
-from pages.ui.unused import NO_ALPHA, NO_DELTA, Reasons, said, unused_by
-from pages.ui.view import Seen, inputs_now, section, see
-from pages.ui.walk import enter, follow, way_up
+from pages.ui.figure import frame
+from pages.ui.inputs.cards import cards
+from pages.ui.inputs.inactive_settings import NO_ALPHA, NO_DELTA, Reasons, said, unused_by
+from pages.ui.inputs.setting import in_a_row
+from pages.ui.inputs.settings import RELATION
+from pages.ui.inputs.text import lit, plain, prose, small_print
+from pages.ui.inputs.walk import enter, follow, way_up
+from pages.ui.notebook import undo
+from pages.ui.page import navigation
+from pages.ui.page.page import Told
+from pages.ui.page.view import Seen, inputs_now, section, see
+from pages.ui.tables import plans
+from pages.ui.tables.result import ready
+from pages.ui.tables.store import dataset
 from pages.views.budget import settings as s
 from pages.views.budget.controls import IGNORES, draw_prior, more, say, tuning
 from treedp_core.checks import InputError

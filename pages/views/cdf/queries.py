@@ -11,11 +11,12 @@ from typing import Final
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from pages.ui import listed, uploads
-from pages.ui.marks import marks_chosen
-from pages.ui.reading import by_worker, say
-from pages.ui.result import forget
-from pages.ui.text import lit, small_print
+from pages.ui.inputs.text import lit, small_print
+from pages.ui.session import uploads
+from pages.ui.tables import range_lists
+from pages.ui.tables.marks import marks_chosen
+from pages.ui.tables.result import forget
+from pages.ui.tables.worker_read import by_worker, say
 from pages.views.cdf import settings as s
 from treedp_core.notebook.range_lists import Listed
 from treedp_core.notebook.study import visible
@@ -32,7 +33,7 @@ EXAMPLE: Final = "lower,upper,weight\n1,10,1\n5,20,0.5"
 def show() -> None:
     """Show where ranges are typed or uploaded, or the card of the table in use."""
     word = s.LISTED.value
-    table = listed.lists().get(word)
+    table = range_lists.lists().get(word)
     if table is not None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             st.markdown(f"{lit(table.name, 40)} — {plural(len(table.ranges), 'range')}, file discarded")
@@ -45,7 +46,7 @@ def show() -> None:
 
 
 def _upload() -> None:
-    n_before = len(listed.lists())
+    n_before = len(range_lists.lists())
     file = uploads.uploader(
         "A table of ranges, one a row", key=f"{SLOT}_{n_before}_{s.LISTED.value}",
         help=f"First and last bin in columns lower and upper, from bin 1 on, and, if some count more, their weight. At "
@@ -66,7 +67,7 @@ def _upload() -> None:
         say(found, "Reading ranges")
         return
     forget(SLOT)
-    s.LISTED.set(listed.add(Listed(visible(file.name), found.here())))
+    s.LISTED.set(range_lists.add(Listed(visible(file.name), found.here())))
     s.RANGES.set("")
     st.rerun()
 
@@ -85,5 +86,5 @@ def _marks(file: UploadedFile, content: bytes) -> dict[str, str] | None:
 
 
 def _remove(word: str) -> None:
-    listed.drop(word)
+    range_lists.drop(word)
     s.LISTED.set("")

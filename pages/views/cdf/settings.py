@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pages.ui.controls import ACCOUNTING_HELP
-from pages.ui.presets import Preset
-from pages.ui.setting import Setting, choice, control
+from pages.ui.figure.controls import ACCOUNTING_HELP
+from pages.ui.inputs.presets import Preset
+from pages.ui.inputs.setting import Setting, choice, control
 from treedp_core.checks import MAX_TRIALS
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
 from treedp_core.views import labels_of

@@ -8,14 +8,15 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import kept, store, uploads
-from pages.ui.bins import BinsAsked, warn_of_cut
-from pages.ui.candidate import Candidate, Table
-from pages.ui.refusals import refusal
-from pages.ui.setting import in_a_row
-from pages.ui.settings import SOURCE
-from pages.ui.text import lit, literal_sentence, small_print
-from pages.ui.upload import Count, choose_columns, upload
+from pages.ui.inputs.refusals import refusal
+from pages.ui.inputs.setting import in_a_row
+from pages.ui.inputs.settings import SOURCE
+from pages.ui.inputs.text import lit, literal_sentence, small_print
+from pages.ui.session import uploads
+from pages.ui.tables import session_tables, store
+from pages.ui.tables.upload_slot import Candidate, Table
+from pages.ui.upload.bins import BinsAsked, warn_of_cut
+from pages.ui.upload.upload import Count, choose_columns, upload
 from pages.views.cdf import settings as s
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import Ran
@@ -75,7 +76,7 @@ def _popover() -> None:
 
 
 def _say_what_is_missing() -> None:
-    table = kept.of(_own())
+    table = session_tables.of(_own())
     if table is not None and table.columns is not None and table.columns.numbers:
         small_print(f"{lit(table.data.name, 40)} has no bins in a row yet: choose one of its columns, and its bounds.")
 
@@ -117,14 +118,14 @@ def _data(source: str) -> Ran[Dataset]:
 
 def _own() -> str:
     """The slot of one's own table: the one in use, else the uploaded one."""
-    return SOURCE.value if kept.of(SOURCE.value) is not None else "upload"
+    return SOURCE.value if session_tables.of(SOURCE.value) is not None else "upload"
 
 
 def _column() -> Ran[Dataset] | None:
     """The counts of a column of one's own table: the one chosen here, or the one that the table was counted by."""
-    for slot in (kept.BINS, _own()):
+    for slot in (session_tables.BINS, _own()):
         data = store.from_file(slot)
-        if data is not None and (slot == kept.BINS or _is_numeric(data)):
+        if data is not None and (slot == session_tables.BINS or _is_numeric(data)):
             return store.counted_again(data)
     return None
 
@@ -137,7 +138,7 @@ def _is_numeric(data: Dataset) -> bool:
 
 
 def _ask_for_a_column() -> None:
-    table = kept.of(_own())
+    table = session_tables.of(_own())
     if table is None:
         found = upload("upload", asks="bins")
         if isinstance(found, Candidate):
@@ -148,7 +149,9 @@ def _ask_for_a_column() -> None:
     elif not table.columns.numbers:
         small_print(f"No column of {lit(table.data.name, 40)} holds numbers; choose another source.")
     else:
-        choose_columns(Candidate(table.columns, table.data.name, kept.BINS, "bins", table.file_name, _own()), _form)
+        choose_columns(
+            Candidate(table.columns, table.data.name, session_tables.BINS, "bins", table.file_name, _own()), _form
+        )
 
 
 def _form(table: Table) -> Count | None:

@@ -9,16 +9,17 @@ from typing import Any, Final, TypeVar
 
 import streamlit as st
 
-from pages.ui import frame, plans, tuned
-from pages.ui.cards import cards
-from pages.ui.controls import draw_again
-from pages.ui.page import Told
-from pages.ui.setting import in_a_row, take
-from pages.ui.shared import note_of_delta
-from pages.ui.store import dataset, sample, sources, unit_of
-from pages.ui.text import small_print
-from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, ONE_REPLACED, PLAIN
-from pages.ui.view import Seen, inputs_now, section, see
+from pages.ui.figure import frame
+from pages.ui.figure.controls import draw_again
+from pages.ui.inputs.cards import cards
+from pages.ui.inputs.inactive_settings import NO_DELTA, NOTHING_DRAWN, ONE_REPLACED, PLAIN
+from pages.ui.inputs.setting import in_a_row, take
+from pages.ui.inputs.text import small_print
+from pages.ui.page.page import Told
+from pages.ui.page.view import Seen, inputs_now, section, see
+from pages.ui.tables import plans, tuning_provenance
+from pages.ui.tables.experiment_inputs import note_of_delta
+from pages.ui.tables.store import dataset, sample, sources, unit_of
 from pages.views.cdf import queries
 from pages.views.cdf import settings as s
 from pages.views.cdf.source import bins_in, choose
@@ -73,7 +74,7 @@ def release() -> Told:
     frame.found(seen, brush=partial(_brush, bins))
     say_of_bins()
     note_of_delta([inputs.mechanism], "cdf_set_delta", bins.total)
-    tuned.note("cdf")
+    tuning_provenance.note("cdf")
     _say_state(seen)
     return seen.told(more=partial(_more, seen, bins, data))
 
@@ -157,7 +158,7 @@ def _partition(seen: Seen[CdfInputs]) -> None:
 
 def _plan(seen: Seen[CdfInputs], data: Ran[Dataset]) -> Ran[ReleasePlan]:
     """The plan of what is released here, of which the data set that the bins come from knows more."""
-    more: dict[str, Any] = {**tuned.of_plan(seen.found_for.origin)}
+    more: dict[str, Any] = {**tuning_provenance.of_plan(seen.found_for.origin)}
     if (done := seen.called.done) is not None:
         more["slow"] = done
     return call(cdf.release_plan, seen.found_for, seen.tables, whom=unit_of(data.value), **more).named("plan")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pages.ui.controls import ACCOUNTING_HELP, POST_HELP, SHARES_HELP
-from pages.ui.setting import Setting, control
+from pages.ui.figure.controls import ACCOUNTING_HELP, POST_HELP, SHARES_HELP
+from pages.ui.inputs.setting import Setting, control
 from treedp_core.views.consistency import ConsistencyInputs
 from treedp_core.views.inputs import parameter
 

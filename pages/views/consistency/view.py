@@ -7,15 +7,16 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import controls, frame, plans, tuned
-from pages.ui.cards import found_cards
-from pages.ui.page import Told
-from pages.ui.setting import in_a_row
-from pages.ui.shared import note_of_delta
-from pages.ui.store import dataset, remember
-from pages.ui.text import prose, small_print
-from pages.ui.view import Seen, inputs_now, section, see
-from pages.ui.walk import enter, follow, go, way_up
+from pages.ui.figure import controls, frame
+from pages.ui.inputs.cards import found_cards
+from pages.ui.inputs.setting import in_a_row
+from pages.ui.inputs.text import prose, small_print
+from pages.ui.inputs.walk import enter, follow, go, way_up
+from pages.ui.page.page import Told
+from pages.ui.page.view import Seen, inputs_now, section, see
+from pages.ui.tables import plans, tuning_provenance
+from pages.ui.tables.experiment_inputs import note_of_delta
+from pages.ui.tables.store import dataset, remember
 from pages.views.consistency import settings as s
 from treedp_core.figures.consistency import MAX_BLOCKS
 from treedp_core.privacy.prior_provenance import of_truth
@@ -40,7 +41,7 @@ def show() -> Told:
     enter(s.NODE.key, data.fingerprint)
     seen = see(VIEWS["consistency"], inputs_now(ConsistencyInputs))
     follow(frame.found(seen, select=seen.result.is_ready), data.tree, key=s.NODE.key)
-    tuned.note("con", seen.inputs.ledger(data) if seen.result.is_ready else None)
+    tuning_provenance.note("con", seen.inputs.ledger(data) if seen.result.is_ready else None)
     seen.say_state("Drawing")
     note_of_delta([s.MECHANISM.value], "con_set_delta")
     return seen.told(more=partial(_more, seen))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import kept
-from pages.ui.bins import warn_of_cut
-from pages.ui.frame import plain_table
-from pages.ui.setting import key_of
-from pages.ui.settings import SOURCE
-from pages.ui.store import remember
-from pages.ui.text import lit
-from pages.ui.upload import count_again, notice
+from pages.ui.figure.frame import plain_table
+from pages.ui.inputs.setting import key_of
+from pages.ui.inputs.settings import SOURCE
+from pages.ui.inputs.text import lit
+from pages.ui.tables import session_tables
+from pages.ui.tables.store import remember
+from pages.ui.upload.bins import warn_of_cut
+from pages.ui.upload.upload import count_again, notice
 from pages.views.data.hierarchy import taken_from_the_data_warning
 from treedp_core.records import Dataset, DomainSource
 from treedp_core.studies.data import level_table
@@ -52,7 +52,7 @@ def warn(data: Dataset) -> None:
 def _count_again(data: Dataset) -> None:
     """Offer to leave out what looks like totals."""
     slot, recipe = SOURCE.value, data.report.recipe
-    table = kept.of(slot)
+    table = session_tables.of(slot)
     if table is None or table.data is not data or not table.can_be_counted_again:
         return
     with st.container(horizontal=True):

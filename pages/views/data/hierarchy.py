@@ -10,17 +10,18 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from pages.ui import store, uploads
-from pages.ui.bins import KEPT, BinsAsked
-from pages.ui.candidate import Table
-from pages.ui.frame import preview
-from pages.ui.left_out import left_out_asked
-from pages.ui.reading import Reading, leaves_listed_in
-from pages.ui.rows import unit_asked, weight_asked
-from pages.ui.settings import CONTRIBUTIONS
-from pages.ui.sortable import sortable
-from pages.ui.text import lit, small_print
-from pages.ui.upload import Count
+from pages.ui.figure.frame import preview
+from pages.ui.inputs.settings import CONTRIBUTIONS
+from pages.ui.inputs.text import lit, small_print
+from pages.ui.page.sortable import sortable
+from pages.ui.session import uploads
+from pages.ui.tables import store
+from pages.ui.tables.row_filter import left_out_asked
+from pages.ui.tables.upload_slot import Table
+from pages.ui.tables.worker_read import Reading, leaves_listed_in
+from pages.ui.upload.bins import KEPT, BinsAsked
+from pages.ui.upload.rows import unit_asked, weight_asked
+from pages.ui.upload.upload import Count
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.figures.trees.icicle import icicle

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import kept
-from pages.ui.candidate import slot_of
-from pages.ui.refusals import refusal_in_passing
-from pages.ui.setting import key_of
-from pages.ui.text import lit
-from pages.ui.upload import count_without
+from pages.ui.inputs.refusals import refusal_in_passing
+from pages.ui.inputs.setting import key_of
+from pages.ui.inputs.text import lit
+from pages.ui.tables import session_tables
+from pages.ui.tables.upload_slot import slot_of
+from pages.ui.upload.upload import count_without
 from treedp_core.checks import InputError
 
 
 def levels(slot: str) -> None:
     """Show the levels of the table in a slot, where it can be counted by some of them without its file."""
-    table = kept.of(slot)
+    table = session_tables.of(slot)
     if table is None or table.columns is None:
         return
     used, state = table.data.labels.level_names[1:], slot_of(slot)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pages.ui.setting import Setting, control
+from pages.ui.inputs.setting import Setting, control
 from treedp_core.views.data import DataInputs
 from treedp_core.views.inputs import parameter
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import kept, store, uploads
-from pages.ui.candidate import Candidate
-from pages.ui.refusals import refusal
-from pages.ui.setting import in_a_row
-from pages.ui.settings import MADE_BRANCHING, MADE_RECORDS, MADE_SEED, MADE_SHAPE, SAMPLE, SOURCE
-from pages.ui.text import small_print
-from pages.ui.upload import show_count, upload
+from pages.ui.inputs.refusals import refusal
+from pages.ui.inputs.setting import in_a_row
+from pages.ui.inputs.settings import MADE_BRANCHING, MADE_RECORDS, MADE_SEED, MADE_SHAPE, SAMPLE, SOURCE
+from pages.ui.inputs.text import small_print
+from pages.ui.session import uploads
+from pages.ui.tables import session_tables, store
+from pages.ui.tables.upload_slot import Candidate
+from pages.ui.upload.upload import show_count, upload
 from pages.views.data.levels import levels
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
@@ -21,7 +22,7 @@ def choose() -> Candidate | None:
     """Show the choice of the source and its controls; return a file that waits to be counted, if there is one."""
     path = store.file_on_this_computer()
     here = [name for name in SOURCES if name != "file" or path is not None]
-    offered = uploads.offered(here, kept.OWN, SOURCE.value)
+    offered = uploads.offered(here, session_tables.OWN, SOURCE.value)
     if SOURCE.value not in offered:
         SOURCE.set("upload")
     with in_a_row():
@@ -31,7 +32,7 @@ def choose() -> Candidate | None:
                 SAMPLE.draw()
         if source == "generate":
             _generate()
-        if source in kept.OWN:
+        if source in session_tables.OWN:
             levels(source)
     if source in ("sample", "generate"):
         return None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from pages.ui.frame import found
-from pages.ui.text import lit, prose
-from pages.ui.view import Seen, see
-from pages.ui.walk import walk
+from pages.ui.figure.frame import found
+from pages.ui.inputs.text import lit, prose
+from pages.ui.inputs.walk import walk
+from pages.ui.page.view import Seen, see
 from pages.views.data.settings import NODE
 from treedp_core.records import Dataset
 from treedp_core.views.data import DataInputs

@@ -6,15 +6,16 @@ from functools import partial
 
 import streamlit as st
 
-from pages.ui import asked as asked_for
-from pages.ui import frame, store
-from pages.ui.exports import download
-from pages.ui.header import explain
-from pages.ui.page import Told
-from pages.ui.settings import SOURCE
-from pages.ui.text import lit, prose, small_print
-from pages.ui.upload import choose_columns, counted_before
-from pages.ui.view import Seen, inputs_now, section, see
+from pages.ui.figure import frame
+from pages.ui.inputs.settings import SOURCE
+from pages.ui.inputs.text import lit, prose, small_print
+from pages.ui.page.header import explain
+from pages.ui.page.page import Told
+from pages.ui.page.view import Seen, inputs_now, section, see
+from pages.ui.session.download import download
+from pages.ui.tables import store
+from pages.ui.upload import required_tables as asked_for
+from pages.ui.upload.upload import choose_columns, counted_before
 from pages.views.data.check import check, show_levels, warn
 from pages.views.data.hierarchy import form, levels_in_use
 from pages.views.data.source import about_source, choose, is_waited_for

@@ -6,11 +6,11 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import store
-from pages.ui.setting import in_a_row
-from pages.ui.settings import CONTRIBUTIONS, KNOWN_LEVELS, RELATION, SAMPLE, SOURCE, UNIT
-from pages.ui.shared import experiment
-from pages.ui.text import lit, small_print
+from pages.ui.inputs.setting import in_a_row
+from pages.ui.inputs.settings import CONTRIBUTIONS, KNOWN_LEVELS, RELATION, SAMPLE, SOURCE, UNIT
+from pages.ui.inputs.text import lit, small_print
+from pages.ui.tables import store
+from pages.ui.tables.experiment_inputs import experiment
 from sample_data.catalogue import SAMPLES
 from treedp_core.experiment import prepare
 from treedp_core.privacy import NeighbouringRelation

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pages.ui.controls import ACCOUNTING_HELP, POST_HELP, SHARES_HELP
-from pages.ui.presets import Preset
-from pages.ui.setting import Setting, choice, control
-from pages.ui.settings import DELTA, MADE_BRANCHING, SOURCE
-from pages.ui.shared import fits
+from pages.ui.figure.controls import ACCOUNTING_HELP, POST_HELP, SHARES_HELP
+from pages.ui.inputs.presets import Preset
+from pages.ui.inputs.setting import Setting, choice, control
+from pages.ui.inputs.settings import DELTA, MADE_BRANCHING, SOURCE
+from pages.ui.tables.experiment_inputs import fits
 from treedp_core.studies.sweep.series import VIEWS
 from treedp_core.views.inputs import parameter
 from treedp_core.views.lab import LabInputs

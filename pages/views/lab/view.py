@@ -7,14 +7,15 @@ from functools import partial
 
 import streamlit as st
 
-from pages.ui import controls, frame, plans, tuned
-from pages.ui.page import Told
-from pages.ui.result import at_once, run_button, show_state
-from pages.ui.setting import in_a_row
-from pages.ui.shared import note_of_delta
-from pages.ui.store import dataset, remember
-from pages.ui.text import prose, small_print
-from pages.ui.view import Seen, inputs_now, see
+from pages.ui.figure import controls, frame
+from pages.ui.inputs.setting import in_a_row
+from pages.ui.inputs.text import prose, small_print
+from pages.ui.page.page import Told
+from pages.ui.page.view import Seen, inputs_now, see
+from pages.ui.tables import plans, tuning_provenance
+from pages.ui.tables.experiment_inputs import note_of_delta
+from pages.ui.tables.result import at_once, run_button, show_state
+from pages.ui.tables.store import dataset, remember
 from pages.views.lab import settings as s
 from treedp_core.errors import METRICS
 from treedp_core.studies.sweep.series import DRAW
@@ -44,7 +45,7 @@ def show(view: str) -> Told:
     frame.found(seen)
     note_of_delta(s.COMPARED.value, "lab_set_delta")
     seen.say_state("Simulating", "runs")
-    tuned.note("lab")
+    tuning_provenance.note("lab")
     return seen.told(more=partial(_more, view, seen))
 
 

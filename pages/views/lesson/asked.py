@@ -8,12 +8,12 @@ from typing import Final, Literal
 
 import streamlit as st
 
-from pages.ui import classroom
-from pages.ui.dragged import dragged
-from pages.ui.refusals import refusal
-from pages.ui.setting import in_a_row
-from pages.ui.settings import PRESENT
-from pages.ui.text import alert, prose
+from pages.ui.inputs.refusals import refusal
+from pages.ui.inputs.setting import in_a_row
+from pages.ui.inputs.settings import PRESENT
+from pages.ui.inputs.text import alert, prose
+from pages.ui.page.drag import dragged
+from pages.ui.server import classroom
 from pages.views.lesson import settings as s
 from treedp_core.checks import InputError
 from treedp_core.studies.lesson import Question, Step, answers, drag_for_browser, mark, number_of, with_answer

@@ -10,10 +10,11 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import classroom, frame
-from pages.ui.refusals import refusal
-from pages.ui.settings import PRESENT
-from pages.ui.text import lit, prose, small_print
+from pages.ui.figure import frame
+from pages.ui.inputs.refusals import refusal
+from pages.ui.inputs.settings import PRESENT
+from pages.ui.inputs.text import lit, prose, small_print
+from pages.ui.server import classroom
 from treedp_core.checks import InputError
 from treedp_core.figures.lesson import before_the_guess, of_class
 from treedp_core.studies.lesson import Step, hands, said_of_hands

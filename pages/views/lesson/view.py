@@ -8,13 +8,17 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import address, classroom, frame, glossary, navigation, uploads
-from pages.ui.exports import download
-from pages.ui.page import Told
-from pages.ui.pictures import one_range, with_or_without
-from pages.ui.settings import PRESENT
-from pages.ui.text import prose, small_print
-from pages.ui.view import inputs_now, see
+from pages.ui.figure import frame
+from pages.ui.figure.pictures import one_range, with_or_without
+from pages.ui.inputs import glossary
+from pages.ui.inputs.settings import PRESENT
+from pages.ui.inputs.text import prose, small_print
+from pages.ui.page import address, navigation
+from pages.ui.page.page import Told
+from pages.ui.page.view import inputs_now, see
+from pages.ui.server import classroom
+from pages.ui.session import uploads
+from pages.ui.session.download import download
 from pages.views.lesson import settings as s
 from pages.views.lesson.asked import CHECK, HAND_IN, RUN, ask, drag, is_refused, reaction
 from pages.views.lesson.taught import ask_hands, has_hands, said_to_class, show_hands, teach, teachers_keys, wait

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pages.ui.setting import Setting, choice, control
+from pages.ui.inputs.setting import Setting, choice, control
 from treedp_core.studies.methods.entries import KINDS, METHODS
 from treedp_core.studies.methods.papers import CLAIMS, PAPERS
 from treedp_core.studies.methods.terms import TERMS

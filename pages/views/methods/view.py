@@ -7,13 +7,14 @@ from functools import partial
 
 import streamlit as st
 
-from pages.ui import frame, navigation
-from pages.ui.glossary import also
-from pages.ui.page import Told
-from pages.ui.result import run_button
-from pages.ui.setting import Setting, in_a_row
-from pages.ui.text import formula, lit, prose, small_print
-from pages.ui.view import Seen, inputs_now, section, see
+from pages.ui.figure import frame
+from pages.ui.inputs.glossary import also
+from pages.ui.inputs.setting import Setting, in_a_row
+from pages.ui.inputs.text import formula, lit, prose, small_print
+from pages.ui.page import navigation
+from pages.ui.page.page import Told
+from pages.ui.page.view import Seen, inputs_now, section, see
+from pages.ui.tables.result import run_button
 from pages.views.methods import settings as s
 from treedp_core.registry import CLAIM
 from treedp_core.studies.methods.entries import METHODS

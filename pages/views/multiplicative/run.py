@@ -9,13 +9,13 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import frame
-from pages.ui.controls import draw_again
-from pages.ui.page import Told
-from pages.ui.setting import in_a_row
-from pages.ui.shared import say_delta
-from pages.ui.text import prose, small_print
-from pages.ui.view import Seen, inputs_now, section, see
+from pages.ui.figure import frame
+from pages.ui.figure.controls import draw_again
+from pages.ui.inputs.setting import in_a_row
+from pages.ui.inputs.text import prose, small_print
+from pages.ui.page.page import Told
+from pages.ui.page.view import Seen, inputs_now, section, see
+from pages.ui.tables.experiment_inputs import say_delta
 from pages.views.multiplicative.settings import (
     CLAMP,
     DEEP_TREE_LEAVES,

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui.presets import Preset
-from pages.ui.setting import Setting, choice, control
-from pages.ui.settings import ALPHA, DELTA, EPSILON, LEVEL
-from pages.ui.shared import fits
-from pages.ui.text import small_print
+from pages.ui.inputs.presets import Preset
+from pages.ui.inputs.setting import Setting, choice, control
+from pages.ui.inputs.settings import ALPHA, DELTA, EPSILON, LEVEL
+from pages.ui.inputs.text import small_print
+from pages.ui.tables.experiment_inputs import fits
 from treedp_core.studies.methods.terms import text
 from treedp_core.views import labels_of
 from treedp_core.views.inputs import parameter

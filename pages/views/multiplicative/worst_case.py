@@ -7,15 +7,15 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import frame
-from pages.ui.cards import cards
-from pages.ui.page import Told
-from pages.ui.setting import Setting, in_a_row
-from pages.ui.shared import say_delta
-from pages.ui.store import dataset
-from pages.ui.text import lit, prose
-from pages.ui.unused import NO_THRESHOLD, NOTHING_DRAWN
-from pages.ui.view import Seen, inputs_now, section, see
+from pages.ui.figure import frame
+from pages.ui.inputs.cards import cards
+from pages.ui.inputs.inactive_settings import NO_THRESHOLD, NOTHING_DRAWN
+from pages.ui.inputs.setting import Setting, in_a_row
+from pages.ui.inputs.text import lit, prose
+from pages.ui.page.page import Told
+from pages.ui.page.view import Seen, inputs_now, section, see
+from pages.ui.tables.experiment_inputs import say_delta
+from pages.ui.tables.store import dataset
 from pages.views.multiplicative.settings import ETA, EVERY_CURVE, LEVELS, ROUNDS, TOTAL, draw_alpha
 from treedp_core.mechanisms.thresholds.schedule import printed_schedule
 from treedp_core.views import VIEWS, Tables, multiplicative

@@ -8,15 +8,18 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import again, asked, book, exporting, frame, notebook_file, pins, slides, undo
-from pages.ui.exports import download
-from pages.ui.header import show_badge
-from pages.ui.navigation import link
-from pages.ui.page import Told
-from pages.ui.refusals import refusal, settings_refused
-from pages.ui.setting import in_a_row
-from pages.ui.settings import is_page
-from pages.ui.text import lit, prose, small_print
+from pages.ui.figure import export_dialog, frame
+from pages.ui.inputs.refusals import refusal, settings_refused
+from pages.ui.inputs.setting import in_a_row
+from pages.ui.inputs.settings import is_page
+from pages.ui.inputs.text import lit, prose, small_print
+from pages.ui.notebook import book, notebook_file, pins, rerun, undo
+from pages.ui.page import slides
+from pages.ui.page.header import show_badge
+from pages.ui.page.navigation import link
+from pages.ui.page.page import Told
+from pages.ui.session.download import download
+from pages.ui.upload import required_tables
 from pages.views.notebook import words
 from treedp_core.checks import InputError
 from treedp_core.figures.base.cell_figures import redrawn
@@ -38,12 +41,12 @@ def show() -> Told:
     cell = book.opened()
     if cell is None:
         empty()
-        asked.show()
+        required_tables.show()
         return Told("no cells", "")
     _controls(cell)
     _drawing(cell)
     _footer(cell)
-    asked.show()
+    required_tables.show()
     return Told(words.made_from(cell), ",".join(cell.badges), more=partial(_more, cell))
 
 
@@ -86,7 +89,7 @@ def _edit(cell: Cell) -> None:
                  help="Markdown: headings, lists, **bold**, code. Pictures and links stay as they are written: a "
                  "note must ask for nothing elsewhere.")  # fmt: skip
     with st.container(horizontal=True):
-        st.button("Run again", key="nb_again", icon=":material/replay:", on_click=again.start, args=([cell.id],),
+        st.button("Run again", key="nb_again", icon=":material/replay:", on_click=rerun.start, args=([cell.id],),
                   help="Make it anew in its page, on its own table if it is here, else on the one in use.")  # fmt: skip
         st.button("Copy", key="nb_copy", icon=":material/content_copy:", on_click=_copy, args=(cell.id,),
                   help="Another cell like this one, behind it.")  # fmt: skip
@@ -127,7 +130,7 @@ def _footer(cell: Cell) -> None:
                 st.code(cell.code, language="python")
         if cell.columns is not None:
             _data(cell)
-        exporting.cells_button([cell], cell.name, key="nb_export")
+        export_dialog.cells_button([cell], cell.name, key="nb_export")
 
 
 def _data(cell: Cell) -> None:
@@ -168,7 +171,7 @@ def follow(cell: Cell) -> None:
     if not is_page(cell.page):
         notebook_file.tell("This TreeDP has no page that made this cell; the cell stays as it is.")
         return
-    refused = again.put_back(cell)
+    refused = rerun.put_back(cell)
     if refused:
         notebook_file.tell(settings_refused(refused, "Not taken: "))
     slides.open_page(cell.page)

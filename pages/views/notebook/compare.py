@@ -8,11 +8,13 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import asked, book, frame
-from pages.ui.page import Told
-from pages.ui.refusals import refusal
-from pages.ui.result import in_background, run_button, show_state
-from pages.ui.text import lit, plain, prose, small_print
+from pages.ui.figure import frame
+from pages.ui.inputs.refusals import refusal
+from pages.ui.inputs.text import lit, plain, prose, small_print
+from pages.ui.notebook import book
+from pages.ui.page.page import Told
+from pages.ui.tables.result import in_background, run_button, show_state
+from pages.ui.upload import required_tables
 from pages.views.notebook.cell import empty
 from treedp_core.checks import InputError
 from treedp_core.figures.base.cell_figures import overlaid, redrawn
@@ -50,7 +52,7 @@ def show() -> Told:
     how = core.other_promises(chosen, book.defaults())
     frame.say(f":red[**Different promises:**] {plain(how)}" if how else _in_words(chosen))
     noise = _same_noise(chosen)
-    asked.show()
+    required_tables.show()
     badges = dict.fromkeys(badge for one in chosen for badge in one.badges)
     each = IN_STRIP // len(chosen)
     names = " · ".join(f"{letter} {lit(one.name, each)}" for letter, one in zip(core.LETTERS, chosen, strict=False))

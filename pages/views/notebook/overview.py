@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import again, asked, book, exporting, undo
-from pages.ui.page import Told
-from pages.ui.setting import in_a_row
-from pages.ui.sortable import sortable
+from pages.ui.figure import export_dialog
+from pages.ui.inputs.setting import in_a_row
+from pages.ui.notebook import book, rerun, undo
+from pages.ui.page.page import Told
+from pages.ui.page.sortable import sortable
+from pages.ui.upload import required_tables
 from pages.views.notebook import settings as s
 from pages.views.notebook import words
 from pages.views.notebook.cell import empty
@@ -20,15 +22,15 @@ def show() -> Told:
     notebook = book.notebook()
     if not notebook.cells:
         empty()
-        asked.show()
+        required_tables.show()
         return Told("no cells", "")
     if st.session_state.get("nb_title") != notebook.title:  # also where another notebook was opened; a refused one goes
         st.session_state["nb_title"] = notebook.title
     with in_a_row():
         st.text_input("Title", key="nb_title", max_chars=120, on_change=_titled, width=480,
                       help="What the notebook and its file are called.")  # fmt: skip
-        exporting.cells_button(notebook.cells, notebook.title, key="nb_export_all")
-        st.button("Run all again", key="nb_again_all", icon=":material/replay:", on_click=again.start,
+        export_dialog.cells_button(notebook.cells, notebook.title, key="nb_export_all")
+        st.button("Run all again", key="nb_again_all", icon=":material/replay:", on_click=rerun.start,
                   args=([one.id for one in notebook.cells],),
                   help="Every cell is made anew: on its own table if it is here, else on the one in use. Names and "
                   "notes stay.")  # fmt: skip
@@ -42,7 +44,7 @@ def show() -> Told:
         on_move=lambda order: book.change(lambda held: held.reorder([ids[name] for name in order])),
         on_choose=lambda name: _open(ids[name]),
     )  # fmt: skip
-    asked.show()
+    required_tables.show()
     badges = {badge for one in notebook.cells for badge in one.badges}
     return Told(plural(len(notebook.cells), "cell"), "NOT PRIVATE" if "NOT PRIVATE" in badges else "")
 

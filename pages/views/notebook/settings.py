@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pages.ui.setting import choice
+from pages.ui.inputs.setting import choice
 
 VIEWS: Final = {"cell": "One cell", "all": "All cells", "compare": "Compare"}
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from pages.ui import book, kept, settings
-from pages.ui.text import lit, plain
+from pages.ui.inputs import settings
+from pages.ui.inputs.text import lit, plain
+from pages.ui.notebook import book
+from pages.ui.tables import session_tables
 from sample_data.catalogue import SAMPLES
 from treedp_core import __version__
 from treedp_core.notebook import Cell
@@ -23,7 +25,7 @@ LEARNT: Final = (
 
 def stale(cell: Cell) -> str:
     """Return why a cell is not what its page would show now; nothing where it is."""
-    own = [one.data for one in kept.everything()]
+    own = [one.data for one in session_tables.everything()]
     if cell.data is not None and all(one.fingerprint != cell.data.fingerprint for one in own):
         if any(one.name == cell.data.name for one in own):
             return f"{lit(cell.data.name, 40)} has changed since: it is another file, or was counted in another way."

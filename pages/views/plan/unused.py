@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from pages.ui import plans
-from pages.ui.unused import Reasons, unspent
+from pages.ui.inputs.inactive_settings import Reasons, unspent
+from pages.ui.tables import plans
 from pages.views.plan import settings as s
 from treedp_core.errors import METRICS
 from treedp_core.views.plan import NONE

@@ -9,15 +9,18 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import controls, frame, navigation, plans, store, tuned, uploads
-from pages.ui.exports import download
-from pages.ui.page import Told
-from pages.ui.refusals import refusal
-from pages.ui.setting import in_a_row
-from pages.ui.shared import note_of_delta, usable_delta
-from pages.ui.store import unit
-from pages.ui.text import plain, prose, small_print
-from pages.ui.view import Seen, inputs_now, see
+from pages.ui.figure import controls, frame
+from pages.ui.inputs.refusals import refusal
+from pages.ui.inputs.setting import in_a_row
+from pages.ui.inputs.text import plain, prose, small_print
+from pages.ui.page import navigation
+from pages.ui.page.page import Told
+from pages.ui.page.view import Seen, inputs_now, see
+from pages.ui.session import uploads
+from pages.ui.session.download import download
+from pages.ui.tables import plans, store, tuning_provenance
+from pages.ui.tables.experiment_inputs import note_of_delta, usable_delta
+from pages.ui.tables.store import unit
 from pages.views.plan import settings as s
 from pages.views.plan import together
 from treedp_core.checks import InputError
@@ -96,7 +99,7 @@ def _told(seen: Seen[PlanInputs], more: Callable[[], object]) -> Told:
     if kept is None:
         seen.say_state("The plan")
         note_of_delta([s.MECHANISM.value], "plan_set_delta")
-        tuned.note("plan")
+        tuning_provenance.note("plan")
     told = seen.told(more)
     return told if kept is None else told._replace(strip=f"{told.strip} · {kept.source}", data=None)
 

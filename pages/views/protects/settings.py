@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pages.ui.setting import Setting, choice, control
+from pages.ui.inputs.setting import Setting, choice, control
 from treedp_core.views.inputs import parameter
 from treedp_core.views.protects import VIEWS, ProtectsInputs
 from treedp_core.words import percent_set, whole

@@ -6,11 +6,11 @@ from functools import partial
 
 import streamlit as st
 
-from pages.ui import frame
-from pages.ui.page import Told
-from pages.ui.settings import EPSILON
-from pages.ui.shared import note_of_delta
-from pages.ui.view import inputs_now, see
+from pages.ui.figure import frame
+from pages.ui.inputs.settings import EPSILON
+from pages.ui.page.page import Told
+from pages.ui.page.view import inputs_now, see
+from pages.ui.tables.experiment_inputs import note_of_delta
 from pages.views.protects import settings as s
 from treedp_core.views import VIEWS
 from treedp_core.views.protects import ProtectsInputs

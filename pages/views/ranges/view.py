@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import controls
-from pages.ui.page import Told
-from pages.ui.pictures import BADGES, show_range
-from pages.ui.settings import EPSILON
-from pages.ui.view import inputs_now, see
+from pages.ui.figure import controls
+from pages.ui.figure.pictures import BADGES, show_range
+from pages.ui.inputs.settings import EPSILON
+from pages.ui.page.page import Told
+from pages.ui.page.view import inputs_now, see
 from pages.views.ranges import settings as s
 from treedp_core.views import VIEWS
 from treedp_core.views.ranges import RangesInputs

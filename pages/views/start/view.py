@@ -6,16 +6,18 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import controls, frame, navigation, store
-from pages.ui.header import show_badge
-from pages.ui.page import Told
-from pages.ui.pictures import one_range, with_or_without
-from pages.ui.setting import control
-from pages.ui.settings import EPSILON
-from pages.ui.shared import warn_of_delta
-from pages.ui.sidebar import PRIVACY_NOTE
-from pages.ui.text import lit, prose, small_print
-from pages.ui.view import inputs_now, see
+from pages.ui.figure import controls, frame
+from pages.ui.figure.pictures import one_range, with_or_without
+from pages.ui.inputs.setting import control
+from pages.ui.inputs.settings import EPSILON
+from pages.ui.inputs.text import lit, prose, small_print
+from pages.ui.page import navigation
+from pages.ui.page.header import show_badge
+from pages.ui.page.page import Told
+from pages.ui.page.view import inputs_now, see
+from pages.ui.shell.sidebar import PRIVACY_NOTE
+from pages.ui.tables import store
+from pages.ui.tables.experiment_inputs import warn_of_delta
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.first_page import EXAMPLE_COUNT, example_level, example_margin

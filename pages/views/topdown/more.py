@@ -9,19 +9,20 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import frame, plans, tuned
-from pages.ui.cards import found_cards
-from pages.ui.controls import level_picker
-from pages.ui.exports import download
-from pages.ui.header import explain
-from pages.ui.result import run_button
-from pages.ui.setting import in_a_row
-from pages.ui.settings import RELATION
-from pages.ui.shared import protected
-from pages.ui.store import remember, unit_of
-from pages.ui.text import prose, small_print
-from pages.ui.view import Seen, inputs_now, see
-from pages.ui.walk import walk
+from pages.ui.figure import frame
+from pages.ui.figure.controls import level_picker
+from pages.ui.inputs.cards import found_cards
+from pages.ui.inputs.setting import in_a_row
+from pages.ui.inputs.settings import RELATION
+from pages.ui.inputs.text import prose, small_print
+from pages.ui.inputs.walk import walk
+from pages.ui.page.header import explain
+from pages.ui.page.view import Seen, inputs_now, see
+from pages.ui.session.download import download
+from pages.ui.tables import plans, tuning_provenance
+from pages.ui.tables.experiment_inputs import protected
+from pages.ui.tables.result import run_button
+from pages.ui.tables.store import remember, unit_of
 from pages.views.topdown import settings as s
 from treedp_core.notebook.code import Ran, call
 from treedp_core.plans import ReleasePlan
@@ -139,7 +140,7 @@ def _planned(seen: Here) -> Ran[ReleasePlan]:
     rule = RULES[inputs.wanted(subject.value, data.value).rule]
     counted = next(iter(seen.tables.args), None)
     more: dict[str, Any] = {} if counted is None else {"counted": counted, "whom": unit_of(counted.value)}
-    more |= tuned.of_plan(inputs.origin)
+    more |= tuning_provenance.of_plan(inputs.origin)
     return call(ReleasePlan.of, ready, subject, steps=rule.steps, **more).named("plan")
 
 

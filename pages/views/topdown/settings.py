@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
-from pages.ui.controls import ACCOUNTING_HELP
-from pages.ui.presets import Preset
-from pages.ui.setting import Setting, choice, control
-from pages.ui.settings import CONTRIBUTIONS, RELATION
-from pages.ui.unused import PLAIN, Reasons
+from pages.ui.figure.controls import ACCOUNTING_HELP
+from pages.ui.inputs.inactive_settings import PLAIN, Reasons
+from pages.ui.inputs.presets import Preset
+from pages.ui.inputs.setting import Setting, choice, control
+from pages.ui.inputs.settings import CONTRIBUTIONS, RELATION
 from treedp_core.studies.methods.terms import text
 from treedp_core.views import labels_of
 from treedp_core.views.inputs import parameter

@@ -7,16 +7,17 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import frame, tuned
-from pages.ui.controls import draw_again, level_picker
-from pages.ui.page import Told
-from pages.ui.result import run_button
-from pages.ui.setting import in_a_row
-from pages.ui.settings import KNOWN_LEVELS, RELATION
-from pages.ui.shared import say_delta
-from pages.ui.store import dataset, sources, used
-from pages.ui.text import small_print
-from pages.ui.view import inputs_now, see
+from pages.ui.figure import frame
+from pages.ui.figure.controls import draw_again, level_picker
+from pages.ui.inputs.setting import in_a_row
+from pages.ui.inputs.settings import KNOWN_LEVELS, RELATION
+from pages.ui.inputs.text import small_print
+from pages.ui.page.page import Told
+from pages.ui.page.view import inputs_now, see
+from pages.ui.tables import tuning_provenance
+from pages.ui.tables.experiment_inputs import say_delta
+from pages.ui.tables.result import run_button
+from pages.ui.tables.store import dataset, sources, used
 from pages.views.topdown import settings as s
 from pages.views.topdown.more import more
 from treedp_core.checks import InputError
@@ -107,7 +108,7 @@ def _notes(what: Subject | None, data: Dataset) -> None:
         small_print(
             f"{whole(what.n_leaves)} possible leaves are not laid out, so only rules that need no tree are here."
         )
-    tuned.note("td")
+    tuning_provenance.note("td")
     if what is not None and RELATION.value == NeighbouringRelation.REPLACE_UNKNOWN.value and what.is_product:
         known = what.known_levels(KNOWN_LEVELS.value)
         small_print(

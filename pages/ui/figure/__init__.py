@@ -1,0 +1,1 @@
+"""A figure with what stands below it, and on its way out."""

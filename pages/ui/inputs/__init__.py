@@ -1,0 +1,1 @@
+"""Settings, their controls and words, and refusals."""

@@ -1,0 +1,64 @@
+"""Words on the screen: user text shown literally, and prose of our own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final, Literal
+
+import streamlit as st
+
+from pages.ui.inputs.glossary import explain_new, written
+from treedp_core.checks import InputError
+from treedp_core.words import literal, unbroken
+from treedp_core.words import plain as plain
+
+Width = Literal["stretch", "content"]
+lit: Final = literal
+_QUOTED: Final = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
+
+
+def small_print(words: str, *, beside: str = "", help: str = "", width: Width = "stretch") -> None:
+    """Show small print (Markdown); symbols in it or `beside` it are explained where the page has them first."""
+    told = explain_new(words, f"{words} {beside}")
+    st.caption(unbroken(words), width=width, help="\n\n".join(filter(None, (help, told))) or None)
+
+
+def prose(words: str, *, width: Width | Literal["auto"] = "auto") -> None:
+    """Show a paragraph (Markdown); symbols in it are explained where the page has them first."""
+    st.markdown(unbroken(words), width=width, help=explain_new(words, words) or None)
+
+
+def formula(latex: str, letters: Iterable[str] = ()) -> None:
+    """Show an equation with what its `letters` mean; other symbols are explained where the page has them first."""
+    st.latex(latex, help="  \n".join(filter(None, (written(letters), explain_new(latex, latex)))) or None)
+
+
+def alert(tell: Callable[..., object], words: str, *, icon: str | None = None) -> None:
+    """Show a warning or another alert (Markdown) by `st.warning` or its like; symbols in it are explained below it.
+
+    On the first screen that is left to the heading, and below it to where the page has them first.
+    """
+    tell(unbroken(words), icon=icon)
+    if told := explain_new(words, words):
+        st.caption(told)
+
+
+def literal_sentence(sentence: str) -> str:
+    """Return Markdown of a sentence of the core, whose quoted values are shown exactly as they are.
+
+    Values stand there as Python writes text, in quotes (`checks.echo`). An apostrophe inside a word opens none.
+
+    >>> literal_sentence("Unknown metric '<b>'; a unit's metric is one of: rmse.")
+    "Unknown metric `'<b>'`; a unit's metric is one of: rmse."
+    """
+    pieces, at = [], 0
+    for quoted in _QUOTED.finditer(sentence):
+        pieces += [plain(sentence[at : quoted.start()]), lit(quoted.group(), 400)]
+        at = quoted.end()
+    return "".join([*pieces, plain(sentence[at:])])
+
+
+def refusal_text(error: InputError) -> str:
+    """Return Markdown of a refusal: the sentence, then its stable code."""
+    return f"{literal_sentence(str(error))}  \n:small[`{error.code}`]"

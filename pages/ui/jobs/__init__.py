@@ -1,0 +1,1 @@
+"""Work in processes of their own: turns, room, and what is asked of them."""

@@ -1,0 +1,1 @@
+"""Pins and cells: kept, made again, compared, saved and opened."""

@@ -1,0 +1,259 @@
+"""The notebook kept in the user's own browser: only if its user has said so, and never over what another tab wrote.
+
+The browser fetches a new state by itself, from an address that only this session knows, so no page waits for it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import secrets
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final, Literal
+
+import streamlit as st
+
+from pages.ui.inputs.text import lit
+from pages.ui.notebook import book, disk, notebook_file
+from pages.ui.notebook import writer as written
+from pages.ui.notebook.writer import Written
+from pages.ui.page.scripts import script
+from pages.ui.session import uploads
+from pages.ui.session.streamlit_compat import add_file
+from pages.ui.tables import session_tables, worker_read
+from treedp_core.notebook.file.archive import open_study
+from treedp_core.notebook.study import Study
+from treedp_core.words import megabytes, whole
+
+CONSENT: Final = "It holds TRUE COUNTS of your data sets, and stays on this computer until you take it away here."
+GONE: Final = "Nothing is kept in this browser any more: it was removed there, in another tab perhaps."
+SLOT: Final = "autosave_open"
+_KEY: Final = "autosave_script"
+_STATE: Final = "_autosave"
+_SWITCH: Final = "autosave_on"
+Wants = Literal["", "remove", "load", "file", "force"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What the browser says that it keeps."""
+
+    title: str
+    when: datetime
+    size: int
+
+
+@dataclass
+class _Auto:
+    """What this session knows of its browser, and what it wants of it.
+
+    `found` is what the browser kept when the session began, `other` what another tab wrote since.
+    """
+
+    on: bool = False
+    found: Record | None = None
+    other: Record | None = None
+    wants: Wants = ""
+    asked: int = 0
+    coming: bytes = b""
+    written: Written = field(default_factory=Written)
+    has_failed: bool = False
+    token: str = field(default_factory=lambda: secrets.token_hex(16))
+
+    @property
+    def has_question(self) -> bool:
+        """Whether it is not known yet which notebook is to stay."""
+        return self.found is not None or self.other is not None or bool(self.coming)
+
+    def ask(self, wants: Wants) -> None:
+        """Want something of the browser: in a callback."""
+        self.wants, self.asked = wants, self.asked + 1
+
+
+def switch() -> None:
+    """Show what keeps the notebook in the browser, with what that means."""
+    if uploads.is_public():
+        return
+    auto = _auto()
+    st.session_state[_SWITCH] = auto.on
+    st.toggle("Keep it in this browser", key=_SWITCH, on_change=_switched, help=f"After every change. {CONSENT}")
+    if auto.on:
+        often = (
+            f"at most every {whole(round(written.PAUSE_SECONDS))} seconds, as it is large"
+            if not written.fits(written.SMALL)
+            else "after every change"
+        )
+        st.caption(f"{f':red[NOT PRIVATE]: {CONSENT} ' if session_tables.everything() else ''}It is kept {often}.")
+        st.button("Remove from this browser", key="autosave_remove", icon=":material/delete:", on_click=_remove,
+                  help="Nothing of it stays in this browser; what is shown stays.")  # fmt: skip
+
+
+def offers() -> None:
+    """Show what the browser keeps, and ask where another tab has written; on every page, while there is a question."""
+    auto = _auto()
+    if auto.coming:
+        _open()
+    if auto.on and auto.written.is_too_large:
+        st.warning("This notebook is too large by now to be kept in the browser: save it as a file.",
+                   icon=":material/book_2:")  # fmt: skip
+    elif auto.on and auto.has_failed:
+        st.warning("The browser has not kept the last changes; it may have no room left. Save the notebook as a file.",
+                   icon=":material/book_2:")  # fmt: skip
+        st.button("Try again", key="autosave_retry", on_click=_retry, help="Have the browser keep it once more.")
+    record, asks = (auto.other, True) if auto.other is not None else (auto.found, False)
+    if record is None or uploads.is_public():
+        return
+    about = f"{lit(record.title, 40)}, {record.when:%d %b %H:%M} UTC, {megabytes(record.size)}"
+    if asks:
+        st.warning(f"Another tab has kept a notebook in this browser since: {about}. Which one is to stay?")
+    else:
+        st.info(f"This browser keeps a notebook: {about}.", icon=":material/book_2:")
+    with st.container(horizontal=True):
+        st.button("Open it", key="autosave_open", icon=":material/folder_open:", on_click=auto.ask, args=("load",),
+                  help="It takes the place of what is here now.")  # fmt: skip
+        if asks:
+            st.button(
+                "Save it as a file", key="autosave_file", icon=":material/download:", on_click=auto.ask, args=("file",),
+                help="The other one, before mine takes its place. The file holds TRUE COUNTS.",
+            )  # fmt: skip
+            st.button("Keep mine", key="autosave_mine", on_click=_keep_mine,
+                      help="What is here now takes the place of the other one.")  # fmt: skip
+        else:
+            st.button(
+                "Not now",
+                key="autosave_later",
+                on_click=_later,
+                help="It stays in the browser, and this session is not kept there.",
+            )
+
+
+def run() -> None:
+    """Have the browser, and the file that the app was told, keep the notebook as it is; called at the end of a run."""
+    disk.keep()
+    if uploads.is_public():
+        return
+    auto = _auto()
+    told: dict[str, Any] = {"session": auto.token, "on": auto.on, "wants": auto.wants, "asked": auto.asked}
+    told |= {"nth": -1, "url": "", "title": ""}
+    waits = False
+    if auto.on and not auto.has_question and written.fits(written.LARGEST):
+        waits = auto.written.keep_up()
+        if auto.written.content:
+            told |= {"nth": auto.written.nth, "url": _address(auto), "title": book.notebook().title}
+    script("autosave")(data=told, key=_KEY, height=1, on_told_change=_told)
+    if waits:
+        st.fragment(_wait, run_every=1.0)()
+
+
+def _wait() -> None:
+    """Have the page run again once what is being written is there, or the next writing may begin."""
+    if _auto().written.is_due:
+        st.rerun()
+
+
+def _address(auto: _Auto) -> str:
+    """Where the browser fetches it: an address that nobody can guess."""
+    return add_file(auto.written.content, f"application/octet-stream; export={auto.token}", "autosave")
+
+
+def _told() -> None:
+    """Take in what the browser says: anybody may send anything."""
+    told = st.session_state[_KEY].told
+    auto = _auto()
+    if not isinstance(told, dict):
+        return
+    kind, record = told.get("kind"), _record(told)
+    if kind == "found" and record is not None:
+        auto.found, auto.on = record, True
+    elif kind == "conflict" and record is not None:
+        auto.other = record
+    elif kind == "content" and isinstance(told.get("content"), str):
+        try:
+            auto.coming = base64.b64decode(told["content"], validate=True)
+        except (binascii.Error, ValueError):
+            auto.coming = b"-"  # which is refused as no notebook
+    elif kind == "none":
+        _forget()
+        notebook_file.tell(GONE)
+    elif kind in ("failed", "written"):
+        auto.has_failed = kind == "failed"
+    auto.wants = ""
+
+
+def _record(told: dict[str, Any]) -> Record | None:
+    title, when, size = told.get("title"), told.get("when"), told.get("size")
+    if not isinstance(title, str) or len(title) > 200 or not isinstance(when, int | float) or not isinstance(size, int):
+        return None
+    try:
+        return Record(title, datetime.fromtimestamp(when / 1000, UTC), size)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _open() -> None:
+    """Read what the browser sent as any file is read, and put it in place of the session."""
+    auto = _auto()
+    key = hashlib.sha256(auto.coming).hexdigest()
+    found = worker_read.by_worker(
+        SLOT,
+        key,
+        partial(open_study, auto.coming),
+        auto.coming,
+        f"{uploads.ON_DISK}{SLOT}/{key}",
+        instead=worker_read.FEWER,
+    )
+    if found.is_ready:
+        auto.coming = b""
+        _opened(found.here())
+        st.rerun()
+    worker_read.say(found, "Opening the notebook")
+    if found.error is not None:
+        auto.coming = b""
+
+
+def _opened(study: Study) -> None:
+    auto = _auto()
+    notebook_file.replace(study)
+    auto.found = auto.other = None
+
+
+def _switched() -> None:
+    auto = _auto()
+    auto.on = bool(st.session_state[_SWITCH])
+    if not auto.on:
+        _remove()
+
+
+def _remove() -> None:
+    _auto().ask("remove")
+    _forget()
+
+
+def _forget() -> None:
+    """Keep nothing in the browser from now on."""
+    auto = _auto()
+    auto.on, auto.found, auto.other, auto.has_failed = False, None, None, False
+    auto.written = Written(nth=auto.written.nth)  # what the browser has tried to write is told by it
+
+
+def _retry() -> None:
+    _auto().written.signature = ""
+
+
+def _keep_mine() -> None:
+    auto = _auto()
+    auto.ask("force")
+    auto.on, auto.other, auto.found, auto.written.signature = True, None, None, ""
+
+
+def _later() -> None:
+    auto = _auto()
+    auto.found, auto.on = None, False
+
+
+def _auto() -> _Auto:
+    auto: _Auto = st.session_state.setdefault(_STATE, _Auto())
+    return auto

@@ -1,0 +1,1 @@
+"""A page, its views, its address, and the pages that this app has."""

@@ -1,0 +1,151 @@
+"""A view on its page: inputs as its controls stand, what of it takes long, and what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, Generic, TypeVar
+
+from pages.ui.inputs.settings import REG
+from pages.ui.inputs.text import lit
+from pages.ui.page.page import Told
+from pages.ui.tables import tuning_provenance
+from pages.ui.tables.result import NO_DATA, Result, at_once, in_background, ready, refused, show_state
+from pages.ui.tables.store import remember, sources, used
+from treedp_core.checks import InputError
+from treedp_core.notebook.code import Ran
+from treedp_core.registry import generation
+from treedp_core.views import VIEWS
+from treedp_core.views.cells.view_call import ViewCall
+from treedp_core.views.entries import ON_ITS_WAY, Entry, Work
+from treedp_core.views.finding import Finding, Tables, no_table
+from treedp_core.views.inputs import Inputs, parameters_of
+from treedp_core.views.parameters import TUNED
+from treedp_core.watch import Watch
+
+AnyInputs = TypeVar("AnyInputs", bound=Inputs)
+T = TypeVar("T")
+IN_LINE: Final = 40
+"""Characters of a text of others in the line of what was used."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seen(Generic[AnyInputs]):
+    """A view as it stands on its page.
+
+    Parameters
+    ----------
+    entry : Entry
+    inputs : Inputs
+    tables : Ran of Tables
+        And the call that makes them.
+    result : Result of Finding
+        Below a refusal the last finding of the same tables.
+    slow : Result, optional
+        What of it takes long.
+    work : Work, optional
+        What the value of that was asked.
+    awaits : tuple, optional
+        Slot, question and tables of what is on its way.
+    """
+
+    entry: Entry
+    inputs: AnyInputs
+    tables: Ran[Tables]
+    result: Result[Finding]
+    slow: Result[Any] | None = None
+    work: Work | None = None
+    awaits: tuple[str, Hashable, Hashable] | None = None
+
+    @property
+    def finding(self) -> Finding:
+        """What it found; nothing where it is refused, and nothing of these tables was found before."""
+        return self.result.value or Finding()
+
+    @property
+    def found_for(self) -> AnyInputs:
+        """What the finding was made for: other inputs than these where these are refused."""
+        return self.inputs if self.result.made_for is None else self.result.made_for[0]
+
+    @property
+    def value(self) -> Any:
+        """What came of its work, as it was given to the view."""
+        return None if self.work is None or self.slow is None else self.slow.value
+
+    @property
+    def called(self) -> ViewCall:
+        """The view as it was called, and what it found: what code, pins and exports are written from."""
+        return ViewCall(self.entry, self.found_for, self.tables, self.finding, self.work, self.value)
+
+    def of(self, function: Callable[..., T], **more: Any) -> T:
+        """Return what a function of the core makes of the same inputs, tables and work."""
+        return function(self.found_for, self.tables.value, slow=self.value, memo=remember, **more)
+
+    def line(self) -> str:
+        """Return what the finding was made from in one line (Markdown)."""
+        return self.finding.provenance.line(lambda text: lit(text, IN_LINE))
+
+    def say_state(self, what: str, unit: str = "%") -> None:
+        """Say why it is refused, and how far what takes long is; `what` names that, and `unit` what its steps are."""
+        mine = replace(self.result, about=self.line())
+        if self.slow is not None and (mine.error is None or mine.error.code == ON_ITS_WAY):
+            show_state(replace(self.slow, value=mine.value, about=mine.about) if mine.error else self.slow, what, unit)
+        elif mine.error is not None:
+            show_state(mine, what)
+
+    def told(self, more: Callable[[], object] | None = None) -> Told:
+        """Return what the page says of it."""
+        finding = self.finding
+        return Told(self.line(), ", ".join(finding.badges), finding.learnt, more, self.tables.value.data)
+
+
+def inputs_now(kind: type[AnyInputs]) -> AnyInputs:
+    """Return inputs as the controls stand."""
+    known = {name: one.key for name, one in parameters_of(kind).items()}
+    values = {name: REG[key].value for name, key in known.items()}
+    of_shares = {name: key for name, key in known.items() if key.endswith(TUNED) and isinstance(values[name], str)}
+    return kind(
+        **values | {name: tuning_provenance.text_of(key.removesuffix(TUNED)) for name, key in of_shares.items()}
+    )
+
+
+def see(entry: Entry, inputs: AnyInputs, tables: Ran[Tables] | None = None) -> Seen[AnyInputs]:
+    """Return what a view finds in the table in use, or in others."""
+    if tables is None:
+        inputs, tables = sources().of_view(entry, inputs, used())
+    mine, slow, work, awaits = tables.value, None, None, None
+    of = mine.fingerprints
+    try:
+        asked = None if entry.slow is None else entry.slow(inputs, mine)
+        if asked is not None:
+            slot, of_work = asked.slot or entry.name.replace(".", "_"), of if asked.parts else NO_DATA
+            if asked.is_quick:
+                slow = at_once(slot, asked.question, partial(asked.on(mine), Watch()), of=of_work)
+                if slow.error is not None:
+                    raise slow.error
+            else:
+                slow = in_background(
+                    slot, asked.question, asked.steps, asked.on(mine), start=entry.start, of=of_work,
+                    of_data=bool(asked.parts) and mine.data is not no_table(), shared=asked.is_shared, room=asked.room,
+                )  # fmt: skip
+            awaits = (slot, asked.question, of_work) if slow.is_pending else None
+            is_used = slow.value is not None and (slow.is_ready or not asked.is_exact)
+            work = replace(asked, question=slow.made_for) if is_used else None
+    except InputError as error:
+        return Seen(entry, inputs, tables, refused(entry.name, error, of=of))
+    return _found(Seen(entry, inputs, tables, ready(Finding(), inputs), slow, work, awaits))
+
+
+def section(seen: Seen[AnyInputs], name: str) -> Seen[AnyInputs]:
+    """Return what a section of a view finds: of the same inputs, tables and work."""
+    return _found(replace(seen, entry=VIEWS[f"{seen.entry.name}.{name}"], inputs=seen.found_for))
+
+
+def _found(seen: Seen[AnyInputs]) -> Seen[AnyInputs]:
+    """A view with what it finds, or what it found last of the same tables where it is refused."""
+    entry, inputs, work, tables = seen.entry, seen.inputs, seen.work, seen.tables.value
+    key = (inputs, None if work is None else work.question, generation())
+    compute = partial(entry.found, inputs, tables, seen.value, remember)
+    found = at_once(entry.name, key, compute, of=tables.fingerprints, room=0)
+    return replace(seen, result=found, awaits=seen.awaits if found.is_ready else None)

@@ -1,0 +1,1 @@
+"""Between the network and Streamlit: who may ask, headers, and a class with its word."""

@@ -1,0 +1,1 @@
+"""The data sets of a session, and what is computed of them."""

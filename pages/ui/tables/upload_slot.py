@@ -1,0 +1,173 @@
+"""A file that waits to be counted, as its questions see it, and what a session does in its slot meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Literal, TypeVar
+
+import streamlit as st
+
+from pages.ui.inputs.setting import key_of
+from pages.ui.tables import store
+from pages.ui.tables.result import Result
+from pages.ui.tables.worker_read import PRIOR, Content, Counted, Reading, by_worker
+from treedp_core.notebook.code import File, Ran, call
+from treedp_core.records import Dataset, HeldColumns, ReadOptions
+from treedp_core.records.read.sniff import Preview
+from treedp_core.records.worker_read import read
+
+T = TypeVar("T")
+Asks = Literal["tree", "bins", "prior"]
+COME: Final = "_counts_come"
+"""In the session: how many counts have come of those that were asked for by *Count*."""
+
+
+@dataclass
+class Slot:
+    """What a session does in a slot; `revision` changes with every file counted: controls start afresh then.
+
+    `wants` another file: "replace", or "add" where the one that is there is to wait. `counting` is the count under
+    way, the `n_counted`th. `levels` are those that a table had before some were left out.
+    """
+
+    revision: int = 0
+    wants: Literal["", "replace", "add"] = ""
+    asked: bool = False
+    counting: Counting | None = None
+    n_counted: int = 0
+    levels: tuple[str, ...] = ()
+
+    def use(self, slot: str, nth: int) -> None:
+        """Put a table that waits in use."""
+        store.use_table(slot, nth)
+        self.revision, self.wants = self.revision + 1, ""
+
+    def remove(self, slot: str) -> None:
+        """Forget the counts and columns of the file, also while they are counted anew."""
+        self.counting = None
+        store.remove(slot, for_good=True)
+
+
+def slot_of(name: str) -> Slot:
+    """Return what this session does in a slot."""
+    found: Slot = st.session_state.setdefault(f"_upload_{name}", Slot())
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """What waits to be counted: a path, an uploaded file or kept columns, its name and slot, and what it is for.
+
+    `path` is what its file is called in code, where its table has another name. What is asked `as_in` another slot
+    begins with what was answered there.
+    """
+
+    origin: Any
+    name: str
+    slot: str
+    asks: Asks = "tree"
+    path: str = ""
+    as_in: str = ""
+
+    def key(self, name: str, *of: object) -> str:
+        """Key of a control that starts afresh with every file counted, and with anything else it is `of`."""
+        return f"{self.slot}_{name}_{slot_of(self.slot).revision}" + (f"_{key_of(*of)}" if of else "")
+
+    @property
+    def content(self) -> Content:
+        """What a worker reads: the bytes of an upload, not a copy of them."""
+        return self.origin if isinstance(self.origin, Path | HeldColumns) else bytes(self.origin.getvalue())
+
+    @property
+    def id(self) -> str:
+        """Tells its content from that of others."""
+        if isinstance(self.origin, Path):
+            return f"{self.origin.resolve()} {self.origin.stat().st_mtime_ns}"
+        if isinstance(self.origin, HeldColumns):
+            return self.origin.source_digest
+        return str(self.origin.file_id)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A file that was looked at, for the questions about its columns.
+
+    Parameters
+    ----------
+    file : Candidate
+    preview : Preview
+    options : ReadOptions
+    columns : HeldColumns, optional
+        Its columns in memory, where they fit.
+    before : mapping
+        What it was counted by last, or by the notebook that asks for it: "columns" and the settings of the call.
+    """
+
+    file: Candidate
+    preview: Preview
+    options: ReadOptions
+    columns: HeldColumns | None = None
+    before: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of its columns are in memory: the file is then not read to count it."""
+        return self.columns is not None and not self.columns.left_out
+
+    def key(self, name: str, *of: object) -> str:
+        """Key of a control that starts afresh with every other header, and with a file that a notebook asks for."""
+        new = None if self.columns is self.file.origin else self.columns
+        wanted = [new.source_digest] if new is not None and self.before else []
+        return self.file.key(name, self.preview.columns, *wanted, *of)
+
+    def column(
+        self, label: str, name: str, *, help: str, none: str = "", among: Sequence[str] | None = None
+    ) -> str | None:
+        """Ask for a column; `none` says what no column means, where that is a choice."""
+        columns = list(self.preview.columns if among is None else among)
+        offered = [none, *columns] if none else columns
+        last = self.before.get(name)
+        position = st.selectbox(
+            label, range(len(offered)), key=self.key(name), format_func=offered.__getitem__, help=help,
+            index=offered.index(last) if last in offered else int(among is not None and len(among) == 1),
+        )  # fmt: skip
+        return offered[position] if position or not none else None
+
+    def counted(
+        self, count: Callable[..., Dataset], columns: Any, *, then: Callable[[Counted], Counted] | None = None,
+        **how: Any,
+    ) -> Reading:  # fmt: skip
+        """Return what counts the file, with the call that does so where the file lies under its name."""
+        how["options"] = self.options
+        code = {key: one.ran if isinstance(one, Reading) else one for key, one in how.items()}
+        given = {key: one.value if isinstance(one, Ran) else one for key, one in how.items()}
+        given |= {key: one.work for key, one in how.items() if isinstance(one, Reading)}
+        origin = self.columns if self.is_whole else self.file.content
+        work = partial(read, count, origin, columns, name=self.file.name, **given)
+        path = File(self.file.path or self.file.name, PRIOR if self.file.asks == "prior" else "DATA")
+        ran = call(count, path, columns, **code).named("data")
+        return Reading(work, ran) if then is None else Reading(work, ran, then)
+
+    def looked(self, name: str, look: Callable[..., T], column: str, **how: Any) -> Result[T]:
+        """Return what a look at one of its columns finds."""
+        held = self.columns
+        origin = self.file.content if held is None or column in held.left_out else held
+        work = partial(read, look, origin, column, name=self.file.name, options=self.options, **how)
+        return read_file(self.file, name, (column, self.options, repr(how)), work)
+
+
+@dataclass(frozen=True, eq=False)
+class Counting:
+    """A table that is being counted, and how; `in_place` where that is shown beside its levels, not its columns."""
+
+    table: Table
+    reading: Reading
+    in_place: bool = False
+
+
+def read_file(file: Candidate, name: str, key: Hashable, work: partial[T]) -> Result[T]:
+    """Have a worker read a file, for something that goes by this name in its slot."""
+    return by_worker(f"{file.slot}_{name}", key, work, file.content, file.id)

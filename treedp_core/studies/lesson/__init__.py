@@ -1,9 +1,9 @@
 """A lesson of eight steps: predict, see it run, and exercises that are checked by formula."""
 
 from treedp_core.studies.lesson.exercises import EXERCISES, exercises
-from treedp_core.studies.lesson.hands import DRAGS, bars, drag_for_browser, hands, most_frequent, said_of_hands
+from treedp_core.studies.lesson.hands import bars, hands, most_frequent, said_of_hands
 from treedp_core.studies.lesson.question import Marked, Question, Wrong, mark, number_of
-from treedp_core.studies.lesson.reveal import DRAWS, Revealed, reveal_table, revealed
+from treedp_core.studies.lesson.reveal import DRAGS, DRAWS, Revealed, drag_for_browser, reveal_table, revealed
 from treedp_core.studies.lesson.sheet import (
     answers,
     entry_checked,

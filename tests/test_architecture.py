@@ -706,6 +706,13 @@ def test_the_shelf_of_the_core_has_room_for_fourteen_packages_and_eight_modules(
     assert shelf(["__init__.py", "cli.py", "noise/laws.py", "noise/__init__.py"]) == ({"noise"}, {"cli.py"})
 
 
+def test_a_room_of_the_core_has_at_most_twelve_files_and_says_what_it_is_for() -> None:
+    rooms = [front.parent for front in sorted((ROOT / "treedp_core").rglob("__init__.py"))]
+    assert [str(room) for room in rooms if len([*room.glob("*.py")]) > 12 + 1] == []
+    assert [str(room) for room in rooms if not ast.get_docstring(ast.parse((room / "__init__.py").read_text()))] == []
+    assert {file.parent for file in (ROOT / "treedp_core").rglob("*.py")} == set(rooms)
+
+
 def test_no_two_files_of_tests_have_one_name() -> None:
     """Their folders are no packages, so the second of a name could not be collected."""
     names = sorted(file.name for file in (ROOT / "tests").rglob("test_*.py"))

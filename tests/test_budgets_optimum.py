@@ -8,7 +8,7 @@ import pytest
 from oracles_budgets import METRIC, NOISE, node_variances, simplex_grid
 from oracles_tree import level_starts, random_parents
 from treedp_core.allocation import ALLOCATIONS, split, uses_in_prefixes
-from treedp_core.allocation.published import PUBLISHED_SPLITS, published_for
+from treedp_core.allocation.published_splits import PUBLISHED_SPLITS, published_for
 from treedp_core.checks import InputError
 from treedp_core.errors import Tolerance
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from oracles_pages import dataset
 from sample_data.counts import count_sample
 from treedp_core.allocation import split
-from treedp_core.allocation.published import PUBLISHED_SPLITS
+from treedp_core.allocation.published_splits import PUBLISHED_SPLITS
 from treedp_core.allocation.shares import handed_over, in_units, rebalanced, shares_of_text
 from treedp_core.checks import InputError
 from treedp_core.errors import Tolerance

@@ -30,7 +30,7 @@ from treedp_core.notebook import Cell, Notebook
 from treedp_core.notebook.cell import DataNote
 from treedp_core.notebook.code import call
 from treedp_core.notebook.comparison.compare import checked, differing, other_promises, ratios, same_promise
-from treedp_core.notebook.comparison.paired import WHOLE, Side, matched, most_trials, on_common_noise, paired, spread_of
+from treedp_core.notebook.comparison.pairs import WHOLE, Side, matched, most_trials, on_common_noise, paired, spread_of
 from treedp_core.notebook.comparison.sides import CdfSide, ThresholdSide, TopDownSide
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.records import count_hierarchy, domain_of_values

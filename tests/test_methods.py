@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from browsing import ROOT
-from treedp_core.allocation.published import PUBLISHED_SPLITS
+from treedp_core.allocation.published_splits import PUBLISHED_SPLITS
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
 from treedp_core.errors.metrics import squared

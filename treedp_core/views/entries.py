@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, Protocol, TypeVar
 
 from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.notebook.code import Ran, call
-from treedp_core.notebook.comparison.paired import AnySide
+from treedp_core.notebook.comparison.pairs import AnySide
 from treedp_core.records import Dataset
 from treedp_core.studies.cdf.matrices.plan import SEARCHES, seek
 from treedp_core.studies.cdf.matrices.workload import Wanted

@@ -20,7 +20,7 @@ from treedp_core.checks import InputError
 from treedp_core.figures.base.cell_figures import overlaid, redrawn
 from treedp_core.notebook import Cell
 from treedp_core.notebook.comparison import compare as core
-from treedp_core.notebook.comparison.paired import matched, most_trials, on_common_noise, spread_of
+from treedp_core.notebook.comparison.pairs import matched, most_trials, on_common_noise, spread_of
 from treedp_core.records.export.columns import Columns
 from treedp_core.views.cells.rerun import sides_of
 from treedp_core.words import short, whole

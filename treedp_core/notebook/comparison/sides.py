@@ -10,7 +10,7 @@ import numpy as np
 
 from treedp_core.errors.compare import Compared, compare_on_tree
 from treedp_core.experiment import Experiment
-from treedp_core.notebook.comparison.paired import MOST_TRIALS, WHOLE, FloatArray, Squares, with_whole
+from treedp_core.notebook.comparison.pairs import MOST_TRIALS, WHOLE, FloatArray, Squares, with_whole
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.compare import released
 from treedp_core.studies.multiplicative import run as thresholds

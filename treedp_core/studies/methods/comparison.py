@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from treedp_core.allocation import ALLOCATIONS
-from treedp_core.allocation.published import PUBLISHED_SPLITS
+from treedp_core.allocation.published_splits import PUBLISHED_SPLITS
 from treedp_core.allocation.shares import handed_over, shares_from_text
 from treedp_core.checks import DELTA_USUAL
 from treedp_core.errors import METRICS, Tolerance

@@ -10,7 +10,7 @@ from typing import Any
 from treedp_core.checks import InputError
 from treedp_core.figures import budget as figures
 from treedp_core.notebook.cell import NOT_REVIEWED
-from treedp_core.notebook.comparison.paired import AnySide, Side
+from treedp_core.notebook.comparison.pairs import AnySide, Side
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.privacy import Accounting
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE

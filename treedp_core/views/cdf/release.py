@@ -9,7 +9,7 @@ from typing import Final
 from treedp_core.checks import InputError
 from treedp_core.figures.cdf import CdfLines, band_figure
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.notebook.comparison.paired import AnySide
+from treedp_core.notebook.comparison.pairs import AnySide
 from treedp_core.notebook.comparison.sides import CdfSide
 from treedp_core.plans import ReleasePlan
 from treedp_core.privacy import NeighbouringRelation

@@ -11,7 +11,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell
 from treedp_core.notebook.code import Ran, call, given
-from treedp_core.notebook.comparison.paired import AnySide
+from treedp_core.notebook.comparison.pairs import AnySide
 from treedp_core.notebook.export.program import export_name
 from treedp_core.notebook.range_lists import Listed
 from treedp_core.notebook.study import Asked, Table, counted_again

@@ -11,7 +11,7 @@ from treedp_core.figures import sweep
 from treedp_core.figures.consistency import balance_and_tree
 from treedp_core.figures.trees import levels, strips
 from treedp_core.figures.trees.icicle import HOW
-from treedp_core.notebook.comparison.paired import AnySide, Side
+from treedp_core.notebook.comparison.pairs import AnySide, Side
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep import before_after

@@ -13,7 +13,7 @@ from treedp_core.experiment import draw_once
 from treedp_core.figures.sweep import draw_figure, line_figure
 from treedp_core.figures.trees.draw import MAX_POINTS
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.notebook.comparison.paired import AnySide, Side
+from treedp_core.notebook.comparison.pairs import AnySide, Side
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep import lines as sweep

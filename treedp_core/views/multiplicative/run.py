@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from treedp_core.figures.multiplicative import labelled_tree, thresholds_against
-from treedp_core.notebook.comparison.paired import AnySide
+from treedp_core.notebook.comparison.pairs import AnySide
 from treedp_core.notebook.comparison.sides import ThresholdSide
 from treedp_core.privacy import Provenance as Kind
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE

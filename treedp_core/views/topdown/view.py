@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 
-from treedp_core.notebook.comparison.paired import AnySide
+from treedp_core.notebook.comparison.pairs import AnySide
 from treedp_core.notebook.comparison.sides import TopDownSide
 from treedp_core.studies.topdown.release_spec import RULES, rules_for
 from treedp_core.views.entries import Entry, alone

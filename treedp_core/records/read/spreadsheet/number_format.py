@@ -20,7 +20,6 @@ _LITERAL: Final = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]',
 _ELAPSED: Final = re.compile(r"\[(h+|m+|s+)\]", re.IGNORECASE)
 _CODE: Final = re.compile(r"[-/ ():]*0[-/ ():0]*0[-/ ():0]*")
 _PIECE: Final = re.compile(r'"([^"]*)"|\\(.)|[_*].|\[[^\]]*\]|(.)')
-_DAY: Final = datetime.timedelta(days=1)
 MAX_DAYS: Final = 2_958_466
 """The first day of the year 10000, which no spreadsheet knows."""
 

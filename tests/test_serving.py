@@ -485,7 +485,7 @@ def test_pages_are_prepared_once_and_what_stays_is_not_looked_through_again(monk
     done: list[str] = []
     monkeypatch.setattr(middleware.sessions.gc, "freeze", lambda: done.append("frozen"))
     monkeypatch.setattr(middleware, "_begin", lambda: done.append("begun"))
-    monkeypatch.setattr(middleware.exports, "linger", lambda: None)
+    monkeypatch.setattr(middleware.download, "linger", lambda: None)
     monkeypatch.setattr(middleware.sessions, "clock", lambda chore: contextlib.nullcontext())
     monkeypatch.setattr(middleware.threading.Thread, "start", lambda thread: thread.run())
 
@@ -502,7 +502,7 @@ def test_pages_are_prepared_once_and_what_stays_is_not_looked_through_again(monk
 
 
 def test_an_upload_never_passes_through_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(middleware.exports, "linger", lambda: None)
+    monkeypatch.setattr(middleware.download, "linger", lambda: None)
     monkeypatch.setattr(middleware.sessions, "clock", lambda chore: contextlib.nullcontext())
     monkeypatch.setattr(middleware.WORKERS, "start", lambda: None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Final, TypeVar
 
@@ -9,7 +10,7 @@ import streamlit as st
 
 from pages.ui.figure import frame
 from pages.ui.page.header import show_badge
-from pages.ui.page.ranges import ranges
+from pages.ui.page.scripts import script
 from pages.ui.page.view import Seen, see
 from pages.ui.tables.store import remember
 from treedp_core.studies.ranges import for_browser
@@ -31,7 +32,7 @@ HOW: Final = "Drag the ends or the middle, or use the arrow keys; nothing is ask
 def show_range(seen: Seen[AnyRanges], *, key: str, shown: tuple[int, int] = (0, 0)) -> None:
     """Show a range that is dragged: on the first screen where the view has an answer, else with its words below."""
     found = ways(seen.inputs, remember)
-    draw = partial(ranges, LABEL, for_browser(found, shown), key=key)
+    draw = partial(_draggable, LABEL, for_browser(found, shown), key=key)
     frame.found_moving(seen, draw, caption=f"{CAPTION}{how(found)}", how=HOW)
 
 
@@ -52,3 +53,8 @@ def _heading(text: str, *badges: str) -> None:
     with st.container(horizontal=True, gap="small"):
         for one in badges:
             show_badge(one)
+
+
+def _draggable(label: str, found: Mapping[str, object], *, key: str) -> None:
+    """Show the ways to answer a range, as `treedp_core.studies.ranges.for_browser` writes them."""
+    script("ranges", isolate_styles=False)(data={"label": label, **found}, key=key, height="stretch")

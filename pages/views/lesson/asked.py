@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import streamlit as st
 
@@ -12,7 +13,7 @@ from pages.ui.inputs.refusals import refusal
 from pages.ui.inputs.setting import in_a_row
 from pages.ui.inputs.settings import PRESENT
 from pages.ui.inputs.text import alert, prose
-from pages.ui.page.drag import dragged
+from pages.ui.page.scripts import script
 from pages.ui.server import classroom
 from pages.views.lesson import settings as s
 from treedp_core.checks import InputError
@@ -70,7 +71,7 @@ def drag(step: Step) -> None:
         typed: float | None = number_of(str(st.session_state.get(key) or ""))
     except InputError:
         typed = None
-    dragged(drag_for_browser(step.name, typed), key=f"les_drag_{step.name}", on_guess=partial(_write, key))
+    _axis(drag_for_browser(step.name, typed), key=f"les_drag_{step.name}", on_guess=partial(_write, key))
 
 
 def reaction(question: Question, given: Mapping[str, float]) -> None:
@@ -100,3 +101,18 @@ def _take(name: str, key: str) -> None:
         st.session_state[f"more_lesson_{name.partition('.')[0]}_basic"] = True  # the exercises are there
     except InputError as error:
         st.session_state[f"_{key}_refused"] = error
+
+
+def _axis(told: Mapping[str, Any], *, key: str, on_guess: Callable[[float], None]) -> None:
+    """Show an axis, as `treedp_core.studies.lesson.drag_for_browser` writes it; what rests on it is told beforehand."""
+    script("guess", isolate_styles=False)(
+        data=dict(told), key=key, height="stretch",
+        on_guessed_change=partial(_take_guess, key, told["low"], told["high"], on_guess),
+    )  # fmt: skip
+
+
+def _take_guess(key: str, low: float, high: float, on_guess: Callable[[float], None]) -> None:
+    """Pass a guess on, if it is one: a browser may send anything."""
+    sent: Any = st.session_state[key].guessed
+    if type(sent) in (int, float) and math.isfinite(sent) and low <= sent <= high:
+        on_guess(float(sent))

@@ -181,6 +181,11 @@ def named() -> list[tuple[str, Kept]]:
     return found + [(PINNED, one) for print_, one in held_for_cells().items() if print_ not in here]
 
 
+def datasets() -> list[Dataset]:
+    """Return what was counted from every file, those that wait last."""
+    return [one.data for one in everything()]
+
+
 def tables() -> list[Table]:
     """Return the data sets that this session counted from files."""
     return [Table(slot, one.data, one.ran, one.when) for slot, one in named()]

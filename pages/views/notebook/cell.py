@@ -19,6 +19,7 @@ from pages.ui.page.header import show_badge
 from pages.ui.page.navigation import link
 from pages.ui.page.page import Told
 from pages.ui.session.download import download
+from pages.ui.tables import session_tables
 from pages.ui.upload import required_tables
 from pages.views.notebook import words
 from treedp_core.checks import InputError
@@ -113,7 +114,7 @@ def _drawing(cell: Cell) -> None:
             "again.", icon=":material/visibility_off:",
         )  # fmt: skip
     frame.say(cell.answer or cell.caption or lit(cell.name))
-    if why := words.stale(cell):
+    if why := words.stale(cell, session_tables.datasets()):
         small_print(f":material/update: **Not up to date.** {why}")
     if cell.note:
         with st.container(key="nb_note"):

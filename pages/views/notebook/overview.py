@@ -9,6 +9,7 @@ from pages.ui.inputs.setting import in_a_row
 from pages.ui.notebook import book, rerun, undo
 from pages.ui.page.page import Told
 from pages.ui.page.sortable import sortable
+from pages.ui.tables import session_tables
 from pages.ui.upload import required_tables
 from pages.views.notebook import settings as s
 from pages.views.notebook import words
@@ -36,8 +37,9 @@ def show() -> Told:
                   "notes stay.")  # fmt: skip
         undo.buttons()
     ids = {f"{at}. {one.name}": one.id for at, one in enumerate(notebook.cells, 1)}
+    own = session_tables.datasets()
     rows = {
-        name: _note(cell, bool(words.stale(cell))) for name, cell in zip(ids, notebook.cells, strict=True)
+        name: _note(cell, bool(words.stale(cell, own))) for name, cell in zip(ids, notebook.cells, strict=True)
     }  # fmt: skip
     sortable(
         "Cells of the notebook", rows, key=f"nb_order_{book.held().revision}",

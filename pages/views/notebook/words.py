@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from pages.ui.inputs import settings
 from pages.ui.inputs.text import lit, plain
 from pages.ui.notebook import book
-from pages.ui.tables import session_tables
 from sample_data.catalogue import SAMPLES
 from treedp_core import __version__
 from treedp_core.notebook import Cell
 from treedp_core.notebook.export.notes import safe_markdown
+from treedp_core.records import Dataset
 
 EMPTY: Final = (
     "Nothing is pinned yet. Below every figure and table there is **Pin**: it keeps the figure here, with its "
@@ -23,9 +24,8 @@ LEARNT: Final = (
 )
 
 
-def stale(cell: Cell) -> str:
+def stale(cell: Cell, own: Sequence[Dataset]) -> str:
     """Return why a cell is not what its page would show now; nothing where it is."""
-    own = [one.data for one in session_tables.everything()]
     if cell.data is not None and all(one.fingerprint != cell.data.fingerprint for one in own):
         if any(one.name == cell.data.name for one in own):
             return f"{lit(cell.data.name, 40)} has changed since: it is another file, or was counted in another way."

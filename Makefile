@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check quick lint typing doctest unit browser contract bench audit attack mutants gallery samples format wheel clean python
+.PHONY: help run test check rest quick lint typing doctest core stories pages browser contract bench audit attack mutants gallery samples format wheel clean python
 
 help:  ## show this list
 	@echo "TreeDP: differentially private counts on trees"
@@ -31,10 +31,14 @@ help:  ## show this list
 run: $(BIN)/.app  ## install on the first call, then start the app on http://127.0.0.1:8501
 	@$(BIN)/treedp --port $(PORT)
 
-test: $(BIN)/.test  ## install the test tools on the first call, then run every check
-	@$(MAKE) --no-print-directory --keep-going check
+test: $(BIN)/.test  ## install the test tools on the first call, then check what tells most
+	@began=$$(date +%s); $(MAKE) --no-print-directory --keep-going quick core stories; status=$$?; \
+	echo "make test: $$(($$(date +%s) - began)) s"; exit $$status
 
-check: quick unit browser
+check: $(BIN)/.test  ## every check: `make test`, then the rest
+	@$(MAKE) --no-print-directory --keep-going test rest
+
+rest: pages browser
 
 quick:  # side by side: typing keeps one core busy for as long as the others take
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 --output-sync=target typing doctest lint
@@ -50,10 +54,10 @@ doctest: $(BIN)/.test  ## the examples in docstrings, README.md and docs
 	$(BIN)/pytest -q --doctest-modules treedp_core sample_data pages/ui pages/views README.md docs
 
 unit: $(BIN)/.test  ## unit, property, statistical, architecture and page tests
-	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not contract" --ignore=tests/browser --ignore=tests/live
+	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not contract" --ignore=tests/browser --ignore=tests/browser
 
 browser: $(BIN)/.test  ## the app in a real Chromium
-	$(BIN)/pytest -q -n $(BROWSERS) -m "not contract" tests/browser tests/live
+	$(BIN)/pytest -q -n $(BROWSERS) -m "not contract" tests/browser tests/browser
 
 contract: $(BIN)/.test  ## every page, view, relation and kind of data together
 	PYTHONPATH=tests $(BIN)/pytest -q -n $(WORKERS) -m contract -p assurance
@@ -65,7 +69,7 @@ audit: $(BIN)/.test  ## enumerate neighbours and hold every privacy claim agains
 	@PYTHONPATH=tests $(BIN)/python -m audit $(ARGS)
 
 attack: $(BIN)/.test  ## attack a running app: hostile files and widgets, sessions against each other, load, leaks
-	@PYTHONPATH=tests $(BIN)/python -m attack $(ARGS)
+	@PYTHONPATH=tests:tests/core $(BIN)/python -m attack $(ARGS)
 
 mutants: $(BIN)/.test  ## plant faults in the core one by one; fails when the tests let more than 2 % pass
 	@PYTHONPATH=tests $(BIN)/python -m mutants.run $(ARGS)

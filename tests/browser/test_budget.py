@@ -122,6 +122,7 @@ def test_a_click_on_the_map_goes_down_and_up(page: Any, server: LiveServer) -> N
     page.wait_for_function("() => document.querySelector('.st-key-bud_node_up button').disabled")
 
 
+@pytest.mark.story
 def test_the_first_screen_answers_by_itself(page: Any, server: LiveServer) -> None:
     drawn(page, server, "budget", "bud_targets_split")
     page.get_by_text(re.compile("an equal split needs [0-9]")).wait_for()

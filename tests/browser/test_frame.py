@@ -117,6 +117,7 @@ def test_a_bad_link_is_named_in_a_toast_and_stays_harmless(page: Any, server: Li
     assert page.get_by_role("spinbutton", name="Seed").input_value() == "9"
 
 
+@pytest.mark.story
 def test_an_upload_end_to_end_frees_the_file(page: Any, start_server: Callable[..., Any], tmp_path: Path) -> None:
     path = tmp_path / "survey.csv"
     path.write_text("region,city\n" + "North,Kiel\nNorth,Ulm\nSouth,Rome\n" * 20_000)

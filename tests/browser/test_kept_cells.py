@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_first_screen import LOOK, NARROW, check
-from test_frame import upload
 
 from browsing import LiveServer, eventually, settle, visit
+from test_first_screen import LOOK, NARROW, check
+from test_frame import upload
 from test_notes import HOSTILE
 from treedp_core.notebook.cell import DataNote
 from treedp_core.notebook.file.archive import open_study
@@ -50,6 +50,7 @@ def choose(page: Any, file: Path) -> None:
     settle(page)
 
 
+@pytest.mark.story
 def test_pinned_saved_and_opened_in_another_session(
     open_page: Callable[..., Any], server: LiveServer, tmp_path: Path
 ) -> None:

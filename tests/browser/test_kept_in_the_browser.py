@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_frame import upload
-from test_kept_cells import CSV, DRAWN, go, pin
 
 from browsing import ROOT, LiveServer, Traffic, eventually, settle, visit
+from test_frame import upload
+from test_kept_cells import CSV, DRAWN, go, pin
 from treedp_core.notebook.file.archive import open_study
 
 pytestmark = pytest.mark.browser

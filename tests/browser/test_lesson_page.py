@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from test_axe import OF_COLOUR, RULES, findings
 
 from browsing import LiveServer, opened, settle
+from test_axe import OF_COLOUR, RULES, findings
 from treedp_core.studies.lesson import STEPS, Step, exercises, revealed
 
 pytestmark = pytest.mark.browser
@@ -104,6 +104,7 @@ def test_one_who_guesses_wrong_everywhere_is_told_why(page: Any, server: LiveSer
     assert "8 of 8 predicted" in page.locator(".st-key-heading").inner_text(), "a reload keeps it"
 
 
+@pytest.mark.story
 def test_one_who_guesses_right_everywhere_is_told_so(page: Any, server: LiveServer, every: bool) -> None:
     """In a presentation, in the dark."""
     page.emulate_media(color_scheme="dark")

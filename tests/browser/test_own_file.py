@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_frame import upload
 
 from app import all_pages
 from browsing import LiveServer, settle, visit
+from test_frame import upload
 
 pytestmark = pytest.mark.browser
 

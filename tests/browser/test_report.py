@@ -42,6 +42,7 @@ def page(chromium: Any, tmp_path: Path) -> Iterator[Any]:
     page.context.close()
 
 
+@pytest.mark.story
 def test_a_report_draws_its_figures_without_a_network(page: Any, tmp_path: Path) -> None:
     assert page.locator(".plot .main-svg .scatterlayer .trace").count() == 5
     assert page.complaints == []

@@ -12,9 +12,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 import pytest
-from test_views import OF_COLUMNS, SHOWN
 
 from oracles_pages import DEGENERATE, dataset
+from test_views import OF_COLUMNS, SHOWN
 from treedp_core.checks import InputError
 from treedp_core.figures.base.colour import inked
 from treedp_core.privacy import NeighbouringRelation

@@ -19,7 +19,7 @@ from treedp_core.records import count_bins, count_hierarchy, domain_taken_from_t
 from treedp_core.records.read.sources import MAX_LINE_BYTES
 from treedp_core.records.read.table_reader import open_table
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 FROM_DATA = domain_taken_from_the_data()
 LIMIT_MB = 150
 

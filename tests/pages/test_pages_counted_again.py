@@ -53,7 +53,7 @@ def counted(kind: str) -> Ran[Dataset]:
 def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run code in a fresh interpreter and print what it ends with."""
     program = f"from contract_snippets import last_value\nprint(*last_value({code!r}))"
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     return subprocess.run(
         [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )

@@ -41,7 +41,7 @@ from treedp_core.tree.leaf_table import count_leaves
 from treedp_core.watch import generator
 from treedp_core.words import budget_text, privacy_text, setting_text
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 ADD, REPLACE = NeighbouringRelation.ADD_OR_REMOVE_ONE, NeighbouringRelation.REPLACE_ONE
 UNKNOWN = NeighbouringRelation.REPLACE_UNKNOWN
 TREE = Tree.from_branching_factors((2, 2))
@@ -321,7 +321,7 @@ def test_plus_minus_is_always_a_95_percent_interval() -> None:
 
     A band may say how many standard deviations make it: the computed quantile.
     """
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parents[2]
     files = [*(root / "pages").rglob("*.py"), *(root / "treedp_core").rglob("*.py")]
     written = {
         f"{file.relative_to(root).as_posix()}: {line.strip()}"

@@ -49,7 +49,7 @@ from treedp_core.studies.topdown.contingency_table import made_up
 from treedp_core.studies.topdown.plan import plan as plan_top_down
 from treedp_core.tree import Tree
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def named(plan: ReleasePlan) -> str:

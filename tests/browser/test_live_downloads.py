@@ -26,6 +26,7 @@ def of_the_changed_leaf(export: bytes) -> str:
     return next(line for line in lines if f"{CHANGED:06d}" in line.split(","))
 
 
+@pytest.mark.story
 def test_two_sessions_with_files_that_differ_in_one_cell_each_get_their_own_counts(server: LiveServer) -> None:
     """Streamlit names a large export by its length, start, middle and end; all of these are equal here."""
     with Tab(server.url, "data", "source=upload") as one, Tab(server.url, "data", "source=upload") as two:

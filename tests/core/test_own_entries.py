@@ -34,7 +34,7 @@ from treedp_core.tree import Tree
 
 TREE = Tree.from_branching_factors((2, 2))
 COUNTS = TREE.counts_of_leaves(np.array([3, 0, 20, 7]))
-PLUGIN = Path(__file__).with_name("own_noise.py").read_text(encoding="utf-8")
+PLUGIN = Path(__file__).parents[1].joinpath("own_noise.py").read_text(encoding="utf-8")
 
 
 def one_more(estimate: Any) -> Any:

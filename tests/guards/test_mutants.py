@@ -51,7 +51,7 @@ def test_every_named_test_exists(file: str) -> None:
 
 
 def verdict(word: str, equivalent: str = "") -> harness.Verdict:
-    return harness.Verdict(Mutant("privacy.py", "a", "b", "why", "test_privacy.py::test_x", equivalent), word, 1.0)
+    return harness.Verdict(Mutant("privacy.py", "a", "b", "why", "core/test_privacy.py::test_x", equivalent), word, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -77,9 +77,9 @@ def test_a_planted_fault_is_noticed_and_one_in_words_only_is_not(monkeypatch: py
         "return -float_above(-exact)",
         "return float_above(exact)",
         "",
-        "test_privacy.py::test_rounding_to_nearest_would_overspend",
+        "core/test_privacy.py::test_rounding_to_nearest_would_overspend",
     )
     words = replace(down, original="How numbers are written", mutated="How numbers get written")
     found = [harness.judge(one) for one in (down, words)]
     assert [one.word for one in found] == ["killed", "survived"], [one.output for one in found]
-    assert harness.judge(replace(down, test="test_privacy.py::test_no_such")).word == "broken"
+    assert harness.judge(replace(down, test="core/test_privacy.py::test_no_such")).word == "broken"

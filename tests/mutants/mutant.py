@@ -22,7 +22,7 @@ class Mutant:
     why : str
         What the fault would do to a user.
     test : str
-        The test that fails because of it, as a path below ``tests`` and a name: ``core/test_privacy.py::test_exact_shares``.
+        The test that fails because of it, as a path below ``tests`` and a name: ``core/test_tree.py::test_levels``.
     equivalent : str
         Why no test can fail (then `test` is the nearest one, and must pass); empty for a fault that must be noticed.
     """

@@ -299,7 +299,7 @@ def test_a_sweep_says_what_nobody_reviewed_whatever_it_is_of(
         assert program.main([script(asked), "--out", str(tmp_path / "out")]) == 0
     finally:
         entries.withdraw(entry.name)
-    assert CLAIM in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert f"- A plug-in was used: {CLAIM}" in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
 
 
 def test_a_cluster_loads_the_plugins_first_and_is_left_when_the_sweep_is_over(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,8 +129,8 @@ def band_answer(widths: Sequence[Width], total: int) -> str:
     mine, *others = widths
     share = f" ({margin(100 * mine.largest / total)} %)" if total else ""
     every = f"all {whole(mine.half.size)} cumulative counts"
-    within = with_noun(margin(mine.largest), "record")
-    lead, after = f"{every[0].upper()}{every[1:]} are within ± {within}{share} at once", ""
+    within = f"are within ± {with_noun(margin(mine.largest), 'record')}{share} at once"
+    lead, after = f"{every[0].upper()}{every[1:]} {within}", ""
     if mine.own is not None:
         n_ranges = len(mine.own.ranges)
         named = f"Your {whole(n_ranges)} ranges are all" if n_ranges > 1 else "Your range is"

@@ -101,7 +101,7 @@ USES: Final = (
     Use(
         "MediaFileManager._storage, add, remove_orphaned_files",
         "A file made on a click stays a minute, for slow browsers; the browser fetches what it keeps of a notebook.",
-        "slow browsers are told that a file is gone",
+        "slow browsers find that a file is gone",
         lambda: (_manager().media_file_mgr._storage.delete_file, _manager().media_file_mgr.add),
     ),
     Use(

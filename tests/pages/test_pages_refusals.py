@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from oracles_pages import answer, codes, dataset, open_page, pick
+from pages.ui.inputs import refusals
+from treedp_core.checks import InputError, echo
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
@@ -61,3 +63,11 @@ def test_it_is_answered_in_one_sentence(name: str) -> None:
         assert "_" not in sentence.replace("\\_", "_").split("`")[0], "no name of the code"
     if not code:
         assert not re.search(r"e-\d\d|nan", answer(app)), "what rounding left is no answer"
+
+
+def test_a_refusal_in_passing_shows_the_names_of_users_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(refusals.st, "toast", lambda text, **_: said.append(text))
+    hostile = InputError("COLUMN_UNKNOWN", f"There is no column {echo('![x](http://192.0.2.1/b.png)')}.")
+    refusals.refusal_in_passing(hostile)
+    assert "`COLUMN_UNKNOWN`" in said[0] and "![x]" not in "".join(said[0].split("`")[::2])

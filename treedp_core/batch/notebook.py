@@ -51,7 +51,7 @@ def sources_of(study: Study, files: Sequence[Path] = ()) -> Sources:
     Raises
     ------
     InputError
-        Those of `regiven.tables_of`.
+        Those of `tables_of`.
     """
     return Sources(
         sample=_samples(), own=(*study.tables, *tables_of(study.asked, files)), asked=study.asked, ranges=study.ranges

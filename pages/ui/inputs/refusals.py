@@ -25,7 +25,7 @@ def refusal(error: InputError) -> None:
 
 def refusal_in_passing(error: InputError) -> None:
     """Say why what was pressed is refused, over a page that stays as it is."""
-    st.toast(f"{error} ({error.code})", icon=":material/error:", duration="long")
+    st.toast(refusal_text(error), icon=":material/error:", duration="long")
 
 
 def settings_refused(refused: Sequence[tuple[str, InputError]], before: str, after: str = "") -> str:

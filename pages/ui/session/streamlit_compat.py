@@ -335,7 +335,11 @@ def _in_turn(start: Callable[..., None]) -> Callable[[Any], None]:
     def ours(runner: Any) -> None:
         runner.turn = threading.Event()
         runner.turn_before, _LAST[runner._session_id] = _LAST.get(runner._session_id), runner.turn
-        start(runner)
+        try:
+            start(runner)
+        except BaseException:  # nobody waits for a thread that never was
+            runner.turn.set()
+            raise
 
     return ours
 

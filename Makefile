@@ -53,11 +53,20 @@ typing: $(BIN)/.test  ## mypy --strict on treedp_core, the pages and app.py
 doctest: $(BIN)/.test  ## the examples in docstrings, README.md and docs
 	$(BIN)/pytest -q --doctest-modules treedp_core sample_data pages/ui pages/views README.md docs
 
-unit: $(BIN)/.test  ## unit, property, statistical, architecture and page tests
-	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not contract" --ignore=tests/browser --ignore=tests/browser
+OPENING := tests/pages/test_pages_contract.py::test_every_view_opens_on_odd_data[ragged]
+TESTS := $(BIN)/pytest -q -n $(WORKERS) --dist worksteal --durations=20 -m "not contract"
 
-browser: $(BIN)/.test  ## the app in a real Chromium
-	$(BIN)/pytest -q -n $(BROWSERS) -m "not contract" tests/browser tests/browser
+core: $(BIN)/.test  ## the core, its views, the rules of the house, and every view opened once
+	$(TESTS) tests/core tests/views tests/guards "$(OPENING)"
+
+stories: $(BIN)/.test  ## six stories of users, in a real Chromium
+	$(BIN)/pytest -q -n $(BROWSERS) -m "story and not contract" tests/browser
+
+pages: $(BIN)/.test  ## what takes long of the core, and every page by its controls
+	$(TESTS) --deselect "$(OPENING)" tests/long tests/pages tests/golden
+
+browser: $(BIN)/.test  ## all else in a real Chromium, sessions and attacks included
+	$(BIN)/pytest -q -n $(BROWSERS) --durations=20 -m "not contract and not story" tests/browser
 
 contract: $(BIN)/.test  ## every page, view, relation and kind of data together
 	PYTHONPATH=tests $(BIN)/pytest -q -n $(WORKERS) -m contract -p assurance
@@ -69,7 +78,7 @@ audit: $(BIN)/.test  ## enumerate neighbours and hold every privacy claim agains
 	@PYTHONPATH=tests $(BIN)/python -m audit $(ARGS)
 
 attack: $(BIN)/.test  ## attack a running app: hostile files and widgets, sessions against each other, load, leaks
-	@PYTHONPATH=tests:tests/core $(BIN)/python -m attack $(ARGS)
+	@PYTHONPATH=tests:tests/long $(BIN)/python -m attack $(ARGS)
 
 mutants: $(BIN)/.test  ## plant faults in the core one by one; fails when the tests let more than 2 % pass
 	@PYTHONPATH=tests $(BIN)/python -m mutants.run $(ARGS)

@@ -56,7 +56,7 @@ def test_it_is_answered_in_one_sentence(name: str) -> None:
         app = pick(app, **typed)
     assert not app.exception and codes(app) == [code] * bool(code)
     for said in app.main.error:
-        sentence = said.value.splitlines()[0].strip()
+        sentence = said.value.splitlines()[0].strip().replace("\u00a0", " ")
         assert sentence.endswith((".", "`")) and ". " not in sentence and len(sentence) < 200, sentence
         assert code != "EPS_RANGE" or "got 1e-4" in sentence, "the number that was set, not a part of it"
         assert code != "NOISE_RANGE" or "ρ = " in sentence, "which budget it is"

@@ -52,7 +52,8 @@ def test_new_entries_are_told_of_in_their_own_words(visits: list[dict[str, Any]]
 
 def test_a_new_chain_is_offered_wherever_chains_are(visits: list[dict[str, Any]]) -> None:
     chosen = [visit for visit in visits if visit["link"].get("td_rule") == "own_chain"]
-    told = {visit["link"]["td_view"]: "As it is, then IntOpt" in visit["words"] for visit in chosen}
+    where = [visit["link"].get("td_view") or visit["link"]["td_more"] for visit in chosen]
+    told = {one: "As it is, then IntOpt" in visit["words"] for one, visit in zip(where, chosen, strict=True)}
     assert told == {"release": True, "rules": True, "records": True}
 
 

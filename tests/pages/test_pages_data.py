@@ -174,7 +174,7 @@ def test_records_that_fit_no_category_are_promised_a_public_leaf() -> None:
 
 def test_a_counted_file_and_its_domain_file_are_freed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     freed: list[str] = []
-    monkeypatch.setattr(uploads, "_free", freed.append)
+    monkeypatch.setattr(uploads, "free_upload", freed.append)
     app = uploaded(VISITS, ["place"])
     labelled(app.radio, "Which categories").set_value("file").run()
     labelled(app.file_uploader, "Domain file").upload("public.csv", b"place\nx\ny\nz\n").run()

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from pages.ui.page import drag, splitbar
+from pages.views.budget import custom
+from pages.views.lesson import asked
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ def test_only_a_split_of_the_same_sum_is_passed_on(
 ) -> None:
     monkeypatch.setattr(st, "session_state", {"bar": SimpleNamespace(moved=sent)})
     passed: list[list[int]] = []
-    splitbar._moved("bar", (100, 300, 500), frozenset({0}), passed.append)
+    custom._take_moved("bar", (100, 300, 500), frozenset({0}), passed.append)
     assert passed == taken
 
 
@@ -48,5 +49,5 @@ def test_only_a_split_of_the_same_sum_is_passed_on(
 def test_only_a_guess_on_its_axis_is_passed_on(monkeypatch: pytest.MonkeyPatch, sent: Any, taken: list[float]) -> None:
     monkeypatch.setattr(st, "session_state", {"axis": SimpleNamespace(guessed=sent)})
     passed: list[float] = []
-    drag._guessed("axis", 0, 100, passed.append)
+    asked._take_guess("axis", 0, 100, passed.append)
     assert passed == taken

@@ -77,7 +77,6 @@ def _controls(cell: Cell) -> None:
                         help="Name, note, copy, delete") as shown:  # fmt: skip
             if shown.open:
                 _edit(cell)
-        undo.buttons()
 
 
 def _edit(cell: Cell) -> None:
@@ -123,6 +122,7 @@ def _drawing(cell: Cell) -> None:
 
 def _footer(cell: Cell) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
+        undo.buttons()
         if cell.caption and cell.answer:
             with st.popover("About", icon=":material/info:", type="tertiary", help="How to read it, and its source"):
                 prose(cell.caption)

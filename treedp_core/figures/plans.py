@@ -46,8 +46,8 @@ def plan_levels(plan: ReleasePlan) -> Draft:
         if one.error is not None and one.error > NONE
     ]
     dots = [
-        _dots(margins, "95 % margin of one noisy count", BLUE, "circle", "middle right"),
-        _dots(errors, "expected error after post-processing (RMSE)", ORANGE, "diamond-open", "middle left"),
+        _dots(margins, "95 % margin of one count", BLUE, "circle", "middle right"),
+        _dots(errors, "RMSE after post-processing", ORANGE, "diamond-open", "middle left"),
     ]
     known = [np.array([value for _, value, _ in values]) for values in (margins, errors)]
     low, high = limits(known, log=True, default=(1.0, 100.0))

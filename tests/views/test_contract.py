@@ -14,16 +14,15 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
+import test_views
 from oracles_pages import DEGENERATE, dataset
-from test_views import OF_COLUMNS, SHOWN
 from treedp_core.checks import InputError
 from treedp_core.figures.base.colour import inked
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset
 from treedp_core.tree import Tree
-from treedp_core.views import VIEWS, Entry, Finding, Tables
+from treedp_core.views import VIEWS, Entry, Finding
 from treedp_core.views.inputs import parameters_of
-from treedp_core.watch import Watch
 
 pytestmark = pytest.mark.usefixtures("quick_crossings")
 
@@ -52,11 +51,8 @@ BEGIN = {"delta": 1e-6, "trials": 20, "phases": 10, "data": "current", "source":
 def look(entry: Entry, data: Dataset, **inputs: Any) -> Finding:
     """What a view finds, what takes long of it included; of what it has no parameter for nothing is said."""
     known = parameters_of(entry.inputs)
-    wanted = {name: value for name, value in (BEGIN | SHOWN.get(entry.name, {}) | inputs).items() if name in known}
-    given = entry.inputs(**{name: value for name, value in wanted.items() if known[name].accepts(value)})
-    tables = Tables(data)
-    work = entry.slow(given, tables) if entry.slow is not None and entry.start == "auto" else None
-    return entry.found(given, tables, None if work is None else work.on(tables)(Watch()))
+    begin = {name: value for name, value in BEGIN.items() if name in known and known[name].accepts(value)}
+    return test_views.look(entry, data, **begin | {name: inputs[name] for name in inputs if name in known})
 
 
 def shown(found: Finding) -> tuple[str, ...]:
@@ -73,7 +69,9 @@ def begun_with(name: str) -> Finding:
 
 def of_page(entry: Entry, *, other: bool = False) -> Dataset:
     """A table that the view is of: one column, where it is of columns."""
-    return {False: (SMALL, OTHER), True: (FLAT, FLAT_OTHER)}[entry.page == "cdf" or entry.name in OF_COLUMNS][other]
+    return {False: (SMALL, OTHER), True: (FLAT, FLAT_OTHER)}[
+        entry.page == "cdf" or entry.name in test_views.OF_COLUMNS
+    ][other]
 
 
 @pytest.mark.parametrize("entry", ENTRIES)

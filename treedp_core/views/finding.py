@@ -58,7 +58,7 @@ class Tables:
     prior : Dataset, optional
         What a split is tuned on, where a view takes one.
     ranges : tuple
-        Ranges and weighted sums of bins that stood in a table of their own: see `matrices.wanted.Ranges`.
+        Ranges and weighted sums of bins that stood in a table of their own: see `matrices.workload.Ranges`.
     plan : ReleasePlan, optional
         A plan that was made elsewhere.
     """

@@ -163,7 +163,7 @@ def release_plan(inputs: PlanInputs, tables: Tables, *, memo: Memo = forgetful) 
     Raises
     ------
     InputError
-        What making the release ready, and what the shares were tuned on, refuse; ``PRIOR_OTHER``, see `tuning.of_plan`;
+        What making the release ready, and what the shares were tuned on, refuse; ``PRIOR_OTHER``, see `split.of_plan`;
         a law that no plan states.
     """
     if tables.plan is not None:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.ui.inputs.refusals import refusal_in_passing
 from pages.ui.inputs.settings import REG
-from pages.ui.page import slides
+from pages.ui.page import handover, slides
 from pages.ui.session import uploads
 from pages.ui.tables import store
 from treedp_core.checks import InputError
@@ -32,14 +32,13 @@ COMPARED: Final = "nb_compared"
 LOOKED_AT: Final = (OPEN, COMPARED)
 """What a file keeps of the page besides its settings: a link has no ids of cells."""
 HELD: Final = "_notebook"
+"""Where a session has its notebook."""
 TYPED: Final = ("nb_name_", "nb_note_")
 """What the keys of the fields begin with in which names and notes of cells are typed."""
-SPLIT: Final = ("split_shares", "split_tuned", "split_from")
-"""The settings that say which split pages took over."""
 MOST_TOLD: Final = 2
 """Settings that tell a cell from another one, in its name."""
 LONGEST: Final = 40
-"""Where a session has its notebook."""
+"""Characters of such a setting: a longer one does not."""
 
 
 @dataclass(frozen=True)
@@ -92,13 +91,13 @@ def sources() -> Sources:
 
 def state() -> State:
     """Return what can be undone, as it is now."""
-    return State(notebook(), tuple(REG[key].value for key in SPLIT))
+    return State(notebook(), tuple(REG[key].value for key in handover.SPLIT))
 
 
-def note() -> None:
-    """Note how all is before a change, so that it can be undone: for as long as both take up no more than one may."""
+def note(before: State) -> None:
+    """Note how all was before a change, so that it can be undone: for as long as both take up no more than one may."""
     kept = held()
-    kept.history = kept.history.after(state()).within(_fit)
+    kept.history = kept.history.after(before).within(_fit)
 
 
 def _fit(states: Sequence[State]) -> bool:
@@ -123,12 +122,9 @@ def change(how: Callable[[Notebook], Notebook]) -> None:
 
     Only what is new is weighed.
     """
-    kept = held()
-    before = kept.notebook
-    if _change(kept, how) and kept.notebook != before:
-        after, kept.notebook = kept.notebook, before
-        note()
-        kept.notebook = after
+    before = state()
+    if _change(held(), how) and notebook() != before.notebook:
+        note(before)
 
 
 def amend(how: Callable[[Notebook], Notebook]) -> None:

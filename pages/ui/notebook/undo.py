@@ -15,7 +15,7 @@ WHAT: Final = "pins, notes and splits that pages took over. Settings have Back, 
 
 def take_split(*split: Any) -> None:
     """Have all pages take a split over, which can be undone: see `handover.take`."""
-    book.note()
+    book.note(book.state())
     handover.take(*split)
 
 

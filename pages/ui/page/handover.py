@@ -14,6 +14,8 @@ from treedp_core.views.parameters import MAX_TEXT
 
 PAGES: Final = ("lab", "con", "plan")
 """Pages that take it over as their custom split; on the Budget page it was chosen, or becomes one's own."""
+SPLIT: Final = ("split_shares", "split_tuned", "split_from")
+"""The settings that say which split pages took over."""
 _BEFORE: Final = "_before_split"
 
 
@@ -40,13 +42,13 @@ def take(shares: str, source: Source, origin: Origin | None, asked: Experiment) 
     plans.drop()
     _set(new)
     text = source.text if len(source.text) <= MAX_TEXT else Source(source.found_by, source.epsilon).text
-    _set({"split_shares": shares, "split_tuned": _text(origin), "split_from": text})
+    _set(dict(zip(SPLIT, (shares, _text(origin), text), strict=True)))
 
 
 def turn_to(split: tuple[str, ...]) -> None:
     """Take back, or take over again, what a split of before stood for, by the settings that say which it was."""
     before = SPLIT_SHARES.value
-    _set(dict(zip(("split_shares", "split_tuned", "split_from"), split, strict=True)))
+    _set(dict(zip(SPLIT, split, strict=True)))
     follow(before)
 
 

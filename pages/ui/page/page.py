@@ -223,11 +223,6 @@ def shown() -> Page | None:
     return found
 
 
-def badges_shown() -> str:
-    """Return the kinds of numbers that the page said it showed when it was last shown."""
-    return str(st.session_state.get(_SAID, ("", ""))[1])
-
-
 def strip_shown() -> str:
     """Return what the page said its figures were made from when it was last shown (Markdown)."""
     return str(st.session_state.get(_SAID, ("", ""))[0])

@@ -47,7 +47,7 @@ def _section(number: int, section: Section) -> list[str]:
 
 
 def shown_of(section: Section) -> str:
-    """Return the call that shows a cell's table, and writes it as an archive would: see `bundle.tables_of`."""
+    """Return the call that shows a cell's table, and writes it as an archive would: see `tables_of`."""
     cell = section.cell
     marks = {"label": cell.label, "private": cell.is_private_only, "simulated": is_simulated(cell)}
     given = "".join(f", {name}={value!r}" for name, value in marks.items() if value)

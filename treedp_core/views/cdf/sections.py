@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from treedp_core.figures.cdf import cdf_errors
 from treedp_core.privacy.prior_provenance import CHOOSE
@@ -25,7 +25,7 @@ from treedp_core.studies.cdf.partition import (
 from treedp_core.studies.cdf.pipelines import above_bound, has_bound, lower_bound
 from treedp_core.views.cdf import words
 from treedp_core.views.cdf.inputs import CdfInputs, sample_of
-from treedp_core.views.cdf.release import BADGES, MANY_BINS, Shown, error_band, provenance, releases, search, shown
+from treedp_core.views.cdf.release import BADGES, MANY_BINS, error_band, provenance, releases, search, shown
 from treedp_core.views.entries import Entry
 from treedp_core.views.finding import Finding, Memo, Tables, forgetful
 from treedp_core.words import above_least, literal, margin, short, whole
@@ -34,19 +34,13 @@ TRIALS: Final = 10
 """Releases each way, where it is simulated when a partition pays."""
 
 
-def _of(of: Shown, tables: Tables, **found: Any) -> Finding:
-    """A part of what a release shows, of the same data and budget."""
-    return Finding(provenance=provenance(of, tables), **found)
-
-
 def errors(inputs: CdfInputs, tables: Tables, *, slow: Sought | None = None, memo: Memo = forgetful) -> Finding:
     """Return how far each cumulative count of the release is off, which the height of a CDF would hide."""
     of = shown(inputs, tables, slow, memo)
     off = missed(of.mine, of.data.truth)
     after = "" if off.consistent is None else f", {short(off.consistent)} after consistency"
-    return _of(
-        of,
-        tables,
+    return Finding(
+        provenance=provenance(of, tables),
         figure=cdf_errors(of.lines, x_title=of.data.unit, chosen=of.ends),
         columns=partial(release_table, of.data, of.mine),
         caption="NOT PRIVATE: the release minus the true counts; 0 is exact. The band covers 0 wherever it covers the "
@@ -63,9 +57,8 @@ def own_ranges(inputs: CdfInputs, tables: Tables, *, slow: Sought | None = None,
     """Return the answers to ranges of one's own, where the release is made for them."""
     of = shown(inputs, tables, slow, memo)
     ranges = of.settings.ranges
-    return _of(
-        of,
-        tables,
+    return Finding(
+        provenance=provenance(of, tables),
         columns=partial(query_table, of.mine, ranges) if ranges else None,
         caption="NOT PRIVATE: one simulated release; bins are counted from 1. Exact standard deviation of its error by "
         "formula: about 95 % of releases are within 2 of them.",
@@ -81,9 +74,8 @@ def one_range(inputs: CdfInputs, tables: Tables, *, slow: Sought | None = None, 
     compare = of.data.n_bins <= MANY_BINS or inputs.compare
     key = ("cdf.range", tables.fingerprints, of.settings, inputs.fit, of.mine.seed, of.start, of.stop, compare)
     columns = memo(key, lambda: range_table(of.data, of.mine, of.start, of.stop, compare=compare))
-    return _of(
-        of,
-        tables,
+    return Finding(
+        provenance=provenance(of, tables),
         columns=lambda: columns,
         answer=f"{of.data.truth_name}: {whole(of.data.within(of.start, of.stop))} (NOT PRIVATE)",
         caption="In records: one simulated release of each mechanism at the same promise, with the exact standard "
@@ -105,9 +97,8 @@ def quantiles(inputs: CdfInputs, tables: Tables, *, slow: Sought | None = None, 
     unit = "Categories in their order"
     if data.numeric:
         unit = f"In the unit of {literal(data.unit, 40)}, no finer than a bin"
-    return _of(
-        of,
-        tables,
+    return Finding(
+        provenance=provenance(of, tables),
         columns=lambda: columns,
         caption=f"{unit}, of the records in the bins alone. Read off the consistent CDF, records spread evenly over "
         "their bin and rounded down; the bin of the true quantile lies between “from” and “to” in 95 % of releases, "
@@ -126,9 +117,8 @@ def distance(inputs: CdfInputs, tables: Tables, *, slow: Sought | None = None, m
         return Finding()
     bins = of.settings.n_bins
     apart = above_bound(of.mine.plan, memo(("cdf.bound", bins), lambda: lower_bound(bins)))
-    return _of(
-        of,
-        tables,
+    return Finding(
+        provenance=provenance(of, tables),
         answer=f"The mean variance of this release's cumulative counts is **{above_least(apart)}** that any linear "
         "Gaussian mechanism can have at the same ρ (formula; see “How far from optimal”).",
         badges=BADGES[:1],
@@ -154,7 +144,13 @@ def spent(inputs: CdfInputs, tables: Tables, *, slow: Sought | None = None, memo
         )
     else:
         return Finding()
-    return _of(of, tables, columns=lambda: columns, caption=caption, alt="What the release spends", badges=BADGES[:1])
+    return Finding(
+        provenance=provenance(of, tables),
+        columns=lambda: columns,
+        caption=caption,
+        alt="What the release spends",
+        badges=BADGES[:1],
+    )
 
 
 def when_partition_pays(
@@ -169,9 +165,8 @@ def when_partition_pays(
         return Finding(answer=f"Simulated for up to {whole(MOST_SIMULATED)} bins.")
     key = ("cdf.when", tables.fingerprints, settings, of.mine.seed)
     columns = memo(key, lambda: when_it_pays(settings, of.data.counts, TRIALS, of.mine.seed))
-    return _of(
-        of,
-        tables,
+    return Finding(
+        provenance=provenance(of, tables),
         columns=lambda: columns,
         caption=f"Errors over those without a partition: below 1 it pays. Root mean squared, of {TRIALS} releases each "
         "way at the same ε, ± 95 %, both made consistent; without: the same kind of tree above all bins. AHP (Zhang "

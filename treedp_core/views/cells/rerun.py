@@ -47,7 +47,7 @@ class TableInputs(Inputs):
     source, sample : str
     shape, branching : str
     records, seed : int
-        Of a made-up one: see `made_up.generate`.
+        Of a made-up one: see `mock_data.generate`.
     """
 
     source: str = of(choice("source", "sample", SOURCES, label="Source"))

@@ -138,7 +138,7 @@ def node_error(problem: Problem, amounts: FloatArray) -> ErrorSummary:
 #
 # Dawson et al. (Section 6) tune one split for each advertising partner; partners that are new are given the split tuned
 # on all partners together. A record belongs to one subtree at a time, so the subtrees do not add up: the price is the
-# largest among them (`per_node.path_charge`). Levels above the subtrees are not measured; they are sums.
+# largest among them (`path_charge`). Levels above the subtrees are not measured; they are sums.
 
 
 Solve = Callable[[Problem, float], FloatArray]

@@ -9,7 +9,7 @@ the one behind the last is 0, for ranges those next to both ends are 0. So M is 
     M_ij = a(i - j) + s a(i + j + c),    s = 1 and c = 1 for cumulative counts, s = -1 and c = 2 for ranges,
 
 with a periodic, for cumulative counts once every other sign is turned. What is released is M diag(e) x + noise, with e
-in whole numbers, too; `mirrored` has what all such matrices share.
+in whole numbers, too; `reflection` has what all such matrices share.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The best whole shapes for K bins under any criterion, with their exact error: a ranked list.
 
 Candidates are the best shapes of every height and equal branching, then what a local search finds from them. The best
-of a height is exact, and so the first of the list the best of all, without least squares (`padded` up to 10^5 bins,
-`recursion` without padding), and after it without padding for equal budgets; else the list is the best that was found.
+of a height is exact, and so the first of the list the best of all, without least squares (`recursion`: with padding
+up to 10^5 bins), and after it without padding for equal budgets; else the list is the best that was found.
 """
 
 from __future__ import annotations

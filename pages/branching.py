@@ -2,8 +2,7 @@
 
 from pages.ui.inputs.inactive_settings import NOTHING_DRAWN, PLAIN, unspent
 from pages.ui.page.page import Page, View
-from pages.views.branching.settings import NOISE, PRESETS, SETTINGS
-from pages.views.branching.view import show
+from pages.views.branching import NOISE, PRESETS, SETTINGS, show
 
 PAGE = Page(
     name="branching",

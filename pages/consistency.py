@@ -2,8 +2,7 @@
 
 from pages.ui.inputs.inactive_settings import NO_ALPHA, unspent
 from pages.ui.page.page import Page, View
-from pages.views.consistency.settings import MECHANISM, SETTINGS
-from pages.views.consistency.view import show
+from pages.views.consistency import MECHANISM, SETTINGS, show
 
 PAGE = Page(
     name="consistency",

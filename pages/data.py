@@ -2,8 +2,7 @@
 
 from pages.ui.inputs.inactive_settings import NO_DELTA, NOTHING_DRAWN, PLAIN
 from pages.ui.page.page import Page, View
-from pages.views.data.settings import SETTINGS
-from pages.views.data.view import show
+from pages.views.data.view import SETTINGS, show
 
 PAGE = Page(
     name="data",

@@ -4,8 +4,8 @@ from functools import partial
 
 from pages.ui.inputs.inactive_settings import unspent, unused_by
 from pages.ui.page.page import Page, View
-from pages.views.lab import settings as s
-from pages.views.lab.view import show
+from pages.views import lab as s
+from pages.views.lab import show
 from treedp_core.studies.sweep.series import VIEWS
 
 PAGE = Page(

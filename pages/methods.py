@@ -2,8 +2,7 @@
 
 from pages.ui.inputs.inactive_settings import NOTHING_DRAWN, Reasons
 from pages.ui.page.page import Page, View
-from pages.views.methods.settings import SETTINGS, VIEW
-from pages.views.methods.view import show_glossary, show_method, show_paper
+from pages.views.methods import SETTINGS, VIEW, show_glossary, show_method, show_paper
 
 OWN = "This page brings its own numbers."
 IGNORED: Reasons = NOTHING_DRAWN | dict.fromkeys(

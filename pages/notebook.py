@@ -5,8 +5,8 @@ from functools import partial
 from pages.ui.inputs.inactive_settings import NO_DELTA, NOTHING_DRAWN, PLAIN, Reasons
 from pages.ui.notebook import notebook_file
 from pages.ui.page.page import Page, View
-from pages.views.notebook import cell, compare, overview, words
-from pages.views.notebook.settings import SETTINGS, VIEW
+from pages.views.notebook import cell, compare, overview
+from pages.views.notebook.overview import SETTINGS, VIEW
 
 _IDLE: Reasons = dict.fromkeys(
     ("eps", "nbr", *NOTHING_DRAWN, *NO_DELTA, *PLAIN), "A cell keeps the settings it was made with."
@@ -27,7 +27,7 @@ PAGE = Page(
     ),
     switch=VIEW,
     beside=partial(notebook_file.popover, "page", label="Save or open"),
-    learnt=words.LEARNT,
+    learnt=cell.LEARNT,
 )
 
 if __name__ == "__main__":

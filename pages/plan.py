@@ -2,9 +2,8 @@
 
 from pages.ui.inputs.inactive_settings import NOTHING_DRAWN
 from pages.ui.page.page import Page, View
-from pages.views.plan import settings as s
-from pages.views.plan.unused import ignored
-from pages.views.plan.view import show, show_handover
+from pages.views import plan as s
+from pages.views.plan import ignored, show, show_handover
 
 PAGE = Page(
     name="plan",

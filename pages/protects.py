@@ -4,8 +4,7 @@ from functools import partial
 
 from pages.ui.inputs.inactive_settings import NOTHING_DRAWN, PLAIN, unspent
 from pages.ui.page.page import Page, View
-from pages.views.protects.settings import MECHANISM, SETTINGS, VIEW
-from pages.views.protects.view import show
+from pages.views.protects import MECHANISM, SETTINGS, VIEW, show
 from treedp_core.views import protects
 
 IGNORED = NOTHING_DRAWN | PLAIN | unspent(MECHANISM)

@@ -2,8 +2,7 @@
 
 from pages.ui.inputs.inactive_settings import NO_DELTA, PLAIN, Reasons
 from pages.ui.page.page import Page, View
-from pages.views.ranges.settings import SETTINGS
-from pages.views.ranges.view import show
+from pages.views.ranges import SETTINGS, show
 
 IGNORED: Reasons = {
     "nbr": "The three ways are those of replacing one record.",

@@ -2,7 +2,7 @@
 
 from pages.ui.inputs.inactive_settings import PLAIN
 from pages.ui.page.page import Page, View
-from pages.views.start.view import SHOWN, show
+from pages.views.start import SHOWN, show
 
 PAGE = Page(
     name="start",

@@ -110,7 +110,7 @@ def test_what_cannot_be_written_is_refused() -> None:
 
 
 def test_app_modules_are_found_wherever_the_package_lies() -> None:
-    from sample_data.counts import count_sample
+    from sample_data.catalogue import count_sample
 
     code = call(count_sample, "ages").snippet()
     assert "app_path" in code

@@ -8,7 +8,7 @@ import numpy as np
 
 from golden.numbers import Kept, of_array
 from oracles_pages import RAGGED
-from sample_data.counts import count_sample
+from sample_data.catalogue import count_sample
 from treedp_core.experiment import Experiment, draw_once
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation

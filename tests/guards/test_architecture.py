@@ -563,8 +563,8 @@ BAD = [
     (places, "treedp_core/experiment.py", "from pages.ui import state"),
     (pages_do_no_arithmetic, "pages/lab.py", "import numpy as np"),
     (pages_do_no_arithmetic, "pages/lab.py", "from scipy import stats"),
-    (pages_do_no_arithmetic, "pages/views/lab/view.py", "import numpy as np"),
-    (pages_do_no_arithmetic, "pages/views/data/source.py", "from treedp_core.records.read.sources import open_source"),
+    (pages_do_no_arithmetic, "pages/views/lab.py", "import numpy as np"),
+    (pages_do_no_arithmetic, "pages/views/data/view.py", "from treedp_core.records.read.sources import open_source"),
     (page_floors, "pages/ui/state.py", "from pages import lab"),
     (page_floors, "pages/ui/state.py", "from pages.views.lab import state"),
     (page_floors, "pages/views/cdf/release.py", "from pages.views.lab.state import keep"),
@@ -596,7 +596,7 @@ BAD = [
     (caches, "pages/ui/state.py", "from streamlit import cache_data"),
     (kept_to, "pages/ui/figure/frame.py", "import streamlit as st\nst.download_button('x', b'')"),
     (kept_to, "pages/ui/figure/frame.py", "from streamlit import download_button"),
-    (kept_to, "pages/views/lab/view.py", "import streamlit as st\nst.caption('x')"),
+    (kept_to, "pages/views/lab.py", "import streamlit as st\nst.caption('x')"),
     (documented, "pages/ui/figure/frame.py", "from streamlit.runtime.scriptrunner import get_script_run_ctx"),
     (documented, "pages/ui/figure/frame.py", "from streamlit.testing.v1 import AppTest"),
     (documented, "pages/ui/figure/frame.py", "from streamlit import runtime\nruntime.get_instance()"),
@@ -629,7 +629,7 @@ BAD = [
     (numbers, "pages/ui/figure/frame.py", 'f"{part:.0%}"'),
     (numbers, "treedp_core/figures/base/curves.py", 'f"{x:g}"'),
     (numbers, "treedp_core/figures/base/curves.py", 'f"{x:.{digits}e}"'),
-    (numbers, "pages/views/lab/view.py", 'st.column_config.NumberColumn(format="%.3g")'),
+    (numbers, "pages/views/lab.py", 'st.column_config.NumberColumn(format="%.3g")'),
 ]
 GOOD = [
     (floors, "treedp_core/experiment.py", "from treedp_core.mechanisms import MECHANISMS"),

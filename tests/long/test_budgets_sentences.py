@@ -11,7 +11,7 @@ from scipy import optimize, stats
 
 from oracles_budgets import NOISE
 from oracles_tree import level_starts, random_parents
-from sample_data.counts import count_sample
+from sample_data.catalogue import count_sample
 from treedp_core import postprocess
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, prepare

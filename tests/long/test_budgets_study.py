@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles_pages import dataset
-from sample_data.counts import count_sample
+from sample_data.catalogue import count_sample
 from treedp_core.allocation import split
 from treedp_core.allocation.published_splits import PUBLISHED_SPLITS
 from treedp_core.allocation.shares import handed_over, in_units, rebalanced, shares_of_text

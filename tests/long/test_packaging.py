@@ -22,7 +22,7 @@ import pytest
 import treedp_core
 from browsing import ROOT, SAFE_ENVIRONMENT, free_port, wait_until_healthy
 from gallery import MOST_BYTES, pictures
-from sample_data.counts import count_sample
+from sample_data.catalogue import count_sample
 from treedp_core import cli
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import call

@@ -14,7 +14,8 @@ from streamlit.testing.v1 import AppTest
 from browsing import eventually
 from hostile_notebooks import sound
 from oracles_pages import codes, open_page, press, words
-from pages.ui.notebook import autosave, writer
+from pages.ui.notebook import autosave
+from pages.ui.notebook import autosave as writer
 from treedp_core.cli import PUBLIC_VARIABLE
 from treedp_core.notebook.file.archive import open_study, save
 

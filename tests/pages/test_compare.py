@@ -18,7 +18,7 @@ from oracles_pages import Inline, Later, answer, figure, open_page, pick, press,
 from pages.ui.jobs import jobs
 from pages.ui.notebook.book import COMPARED, Held
 from pages.ui.tables.session_tables import Kept
-from sample_data.counts import count_sample
+from sample_data.catalogue import count_sample
 from test_notebook import cell
 from test_pages_data import labelled
 from test_pages_notebook import OTHER, OWN

@@ -12,7 +12,7 @@ from app import all_pages
 from browsing import ROOT
 from oracles_pages import answer, open_page
 from pages.ui.inputs.settings import REG
-from pages.ui.page.header import BADGES
+from pages.ui.page.page import BADGES
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.studies.methods.terms import TERMS, explained, found, symbols_in, term_table, text
 from treedp_core.studies.ranges import three_ways

@@ -26,7 +26,7 @@ from oracles_pages import (
     words,
 )
 from pages.ui.jobs import jobs
-from pages.views.budget import prior
+from pages.views.budget import controls as prior
 from treedp_core.allocation import shares as budget_numbers
 from treedp_core.allocation.shares import values_of_text
 from treedp_core.cli import PUBLIC_VARIABLE

@@ -20,7 +20,7 @@ from oracles_pages import RAGGED, Later, answer, dataset, open_page
 from pages.ui.jobs import jobs
 from pages.views.cdf.settings import VIEWS as CDF_VIEWS
 from pages.views.multiplicative.settings import VIEWS as MULTIPLICATIVE_VIEWS
-from pages.views.plan.settings import VIEWS as PLAN_VIEWS
+from pages.views.plan import LABELS as PLAN_VIEWS
 from pages.views.topdown.settings import SECTIONS
 from pages.views.topdown.settings import VIEWS as TOPDOWN_VIEWS
 from test_pages_help import CONTROLS, of, unexplained

@@ -16,7 +16,7 @@ from pages.ui.jobs.memory_budget import ROOM
 from pages.ui.notebook.book import Held
 from pages.ui.tables import session_tables, worker_read
 from pages.ui.upload import table_cards as tables
-from pages.views.notebook.words import stale
+from pages.views.notebook.cell import stale
 from test_pages_data import count, held, labelled
 from treedp_core.notebook.code import File, Ran
 from treedp_core.notebook.file.archive import open_study, save

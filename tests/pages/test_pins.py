@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from oracles_pages import RAGGED, dataset, figure, open_page, press, widget
 from pages.ui.notebook import book
-from pages.views.notebook.words import made_from, short_of
-from sample_data.counts import count_sample
+from pages.views.notebook.cell import made_from, short_of
+from sample_data.catalogue import count_sample
 from test_pages_contract import VIEWS
 from treedp_core.notebook import Cell
 from treedp_core.notebook.code import call, given

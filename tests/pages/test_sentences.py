@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.views.lab.settings import PRESETS
+from pages.views.lab import PRESETS
 from treedp_core.errors.compare import Compared
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.privacy.prior_provenance import CHOOSE

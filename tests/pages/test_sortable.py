@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from pages.ui.page import sortable
+from pages.ui.page import scripts as sortable
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from oracles_pages import RAGGED
-from pages.views.branching.settings import BINS, PRESETS
+from pages.views.branching import BINS, PRESETS
 from treedp_core.checks import InputError
 from treedp_core.figures.base.draft import Draft
 from treedp_core.studies.branching import RankedShape, equal_budgets, tables

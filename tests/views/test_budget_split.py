@@ -15,7 +15,7 @@ import pytest
 
 from oracles_figures import decoded
 from oracles_pages import RAGGED, dataset, tree_rmsre
-from sample_data.counts import count_sample
+from sample_data.catalogue import count_sample
 from treedp_core.allocation import ALLOCATIONS, Allocation
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, run

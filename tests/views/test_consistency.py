@@ -12,7 +12,7 @@ import pytest
 
 from oracles_figures import decoded
 from oracles_pages import DEGENERATE, dataset, mean_gap, tree_rmsre
-from sample_data.counts import count_sample
+from sample_data.catalogue import count_sample
 from treedp_core.checks import InputError
 from treedp_core.errors import ErrorSummary
 from treedp_core.experiment import Experiment, draw_once, run

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from oracles_pages import dataset
-from sample_data.counts import count_sample
+from sample_data.catalogue import count_sample
 from treedp_core.checks import InputError
 from treedp_core.postprocess.isotonic import FITS
 from treedp_core.records import Dataset, count_bins

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from oracles_pages import RAGGED, dataset
-from sample_data.counts import count_sample
+from sample_data.catalogue import count_sample
 from treedp_core.records import Dataset
 from treedp_core.tree import Tree
 from treedp_core.views import Tables, data

@@ -6,8 +6,7 @@ from functools import partial
 
 import pytest
 
-from sample_data.catalogue import SAMPLES
-from sample_data.counts import count_sample
+from sample_data.catalogue import SAMPLES, count_sample
 from test_notebook import cell
 from treedp_core.notebook.code import call
 from treedp_core.notebook.range_lists import Listed

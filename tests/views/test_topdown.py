@@ -15,7 +15,7 @@ import pytest
 
 from oracles_pages import RAGGED, dataset
 from oracles_top_down import HUGE, RECORDS, product_data
-from sample_data.counts import count_sample
+from sample_data.catalogue import count_sample
 from treedp_core.checks import InputError
 from treedp_core.privacy import Provenance
 from treedp_core.records.export.synthetic import Columns, contingency_csv, records_csv

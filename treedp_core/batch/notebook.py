@@ -61,7 +61,7 @@ def sources_of(study: Study, files: Sequence[Path] = ()) -> Sources:
 def _samples() -> Callable[[str], Ran[Dataset]]:
     """What counts a sample: it comes with the app, beside this package."""
     sys.path.append(str(app_path().parent))
-    count: Callable[[str], Dataset] = resolve_name("sample_data.counts:count_sample")
+    count: Callable[[str], Dataset] = resolve_name("sample_data.catalogue:count_sample")
 
     @cache
     def sample(name: str) -> Ran[Dataset]:

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 import streamlit as st
 
 from pages.ui.figure import frame
-from pages.ui.page.header import show_badge
+from pages.ui.page.page import show_badge
 from pages.ui.page.scripts import script
 from pages.ui.page.view import Seen, see
 from pages.ui.tables.store import remember

@@ -8,7 +8,10 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import math
 import secrets
+import threading
+import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -17,16 +20,99 @@ from typing import Any, Final, Literal
 import streamlit as st
 
 from pages.ui.inputs.text import lit
-from pages.ui.notebook import book, disk, notebook_file
-from pages.ui.notebook import writer as written
-from pages.ui.notebook.writer import Written
+from pages.ui.notebook import book, disk, notebook_file, session_study
 from pages.ui.page.scripts import script
 from pages.ui.session import uploads
 from pages.ui.session.streamlit_compat import add_file
 from pages.ui.tables import session_tables, worker_read
-from treedp_core.notebook.file.archive import open_study
+from treedp_core.checks import InputError
+from treedp_core.notebook.file.archive import open_study, save
 from treedp_core.notebook.study import Study
 from treedp_core.words import megabytes, whole
+
+# A session written down as a notebook whenever it has changed: at once where that takes a moment, else on a thread.
+
+SMALL: Final = (20_000, 2 << 20)
+"""Nodes, and bytes of cells, that are written while the page waits: that takes a moment. More is written beside it."""
+LARGEST: Final = (4_000_000, book.BYTES)
+"""The same of what is kept at all: more must be saved as a file."""
+MOST_BYTES: Final = 36 << 20
+"""Of the file: in letters it is a third longer, and .streamlit/config.toml says what a browser may send."""
+PAUSE_SECONDS: Final = 20.0
+"""Between two writings of what is not small."""
+
+
+def fits(most: tuple[int, int]) -> bool:
+    """Return whether the session has at most so many nodes, and bytes of cells."""
+    nodes = sum(one.data.tree.n_nodes for one in session_tables.everything())
+    return nodes <= most[0] and sum(book.held().weights.values()) <= most[1]
+
+
+@dataclass(eq=False)
+class _Writing:
+    """A session that is being written down, on a thread of its own, and what came of it."""
+
+    study: Study
+    signature: str
+    content: bytes | None = None
+    is_over: bool = False
+
+    def run(self) -> None:
+        """Write it."""
+        try:
+            content = save(self.study, with_data=True)
+            self.content = content if len(content) <= MOST_BYTES else None
+        except InputError:
+            self.content = None
+        finally:
+            self.is_over = True
+
+
+@dataclass
+class Written:
+    """What was written last, the `nth` time, of a session with that `signature`, and what is being written."""
+
+    signature: str = ""
+    content: bytes = b""
+    nth: int = 0
+    writing: _Writing | None = None
+    begun: float = -math.inf
+    too_large: str = ""
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether the session, or its file, is larger than what is kept."""
+        return bool(self.too_large) or not fits(LARGEST)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether what was being written is there, or the next writing may begin."""
+        return self.writing.is_over if self.writing is not None else time.monotonic() >= self.begun + PAUSE_SECONDS
+
+    def keep_up(self) -> bool:
+        """Write the session down, where it has changed; return whether something is still to be written."""
+        study = session_study.study()
+        signature = session_study.signature(study)
+        done = self.writing if self.writing is not None and self.writing.is_over else None
+        if done is not None:
+            self.writing = None
+            self.too_large = done.signature if done.content is None else ""
+            if done.content is not None:
+                self._put(done.content, done.signature)
+        if signature in (self.signature, self.too_large):
+            return False
+        if fits(SMALL):
+            self.writing = None
+            self._put(save(study, with_data=True), signature)
+            return False
+        if self.writing is None and time.monotonic() >= self.begun + PAUSE_SECONDS:
+            self.writing, self.begun = _Writing(study, signature), time.monotonic()
+            threading.Thread(target=self.writing.run, name="notebook in the browser", daemon=True).start()
+        return True
+
+    def _put(self, content: bytes, signature: str) -> None:
+        self.content, self.signature, self.nth = content, signature, self.nth + 1
+
 
 CONSENT: Final = "It holds TRUE COUNTS of your data sets, and stays on this computer until you take it away here."
 GONE: Final = "Nothing is kept in this browser any more: it was removed there, in another tab perhaps."
@@ -82,8 +168,8 @@ def switch() -> None:
     st.toggle("Keep it in this browser", key=_SWITCH, on_change=_switched, help=f"After every change. {CONSENT}")
     if auto.on:
         often = (
-            f"at most every {whole(round(written.PAUSE_SECONDS))} seconds, as it is large"
-            if not written.fits(written.SMALL)
+            f"at most every {whole(round(PAUSE_SECONDS))} seconds, as it is large"
+            if not fits(SMALL)
             else "after every change"
         )
         st.caption(f"{f':red[NOT PRIVATE]: {CONSENT} ' if session_tables.everything() else ''}It is kept {often}.")
@@ -139,7 +225,7 @@ def run() -> None:
     told: dict[str, Any] = {"session": auto.token, "on": auto.on, "wants": auto.wants, "asked": auto.asked}
     told |= {"nth": -1, "url": "", "title": ""}
     waits = False
-    if auto.on and not auto.has_question and written.fits(written.LARGEST):
+    if auto.on and not auto.has_question and fits(LARGEST):
         waits = auto.written.keep_up()
         if auto.written.content:
             told |= {"nth": auto.written.nth, "url": _address(auto), "title": book.notebook().title}

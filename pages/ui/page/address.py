@@ -15,7 +15,7 @@ from pages.ui.page import handover
 from pages.ui.page.page import Page
 from pages.ui.server.middleware import NO_PAGE
 from pages.ui.session import streamlit_compat
-from pages.ui.session.reconnect import settings_kept_by_browser
+from pages.ui.session.sessions import settings_kept_by_browser
 from pages.ui.tables import store, tuning_provenance
 from treedp_core.checks import InputError
 

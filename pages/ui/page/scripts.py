@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -10,6 +11,43 @@ import streamlit as st
 
 from pages.ui.page.page import ROOT
 from pages.ui.session.streamlit_compat import ComponentRenderer, register_scripts
+
+# A list whose rows change places by dragging them, by the arrow keys or by their buttons.
+
+
+def sortable(
+    label: str,
+    rows: Mapping[str, str],
+    *,
+    key: str,
+    on_move: Callable[[list[str]], None],
+    on_choose: Callable[[str], None] | None = None,
+) -> None:
+    """Show names with a note each, in their order; another order is told before the next run begins.
+
+    So is a name that was chosen, where names can be.
+    """
+    names = tuple(rows)
+    script("sortable", isolate_styles=False)(
+        data={"label": label, "rows": list(rows.items()), "chooses": on_choose is not None}, key=key,
+        on_moved_change=partial(_moved, key, names, on_move),
+        on_chosen_change=partial(_chosen, key, names, on_choose or (lambda name: None)),
+    )  # fmt: skip
+
+
+def _moved(key: str, names: tuple[str, ...], on_move: Callable[[list[str]], None]) -> None:
+    """Pass an order on, if it is one: a browser may send anything."""
+    order = st.session_state[key].moved
+    if isinstance(order, list) and all(isinstance(name, str) for name in order) and sorted(order) == sorted(names):
+        on_move(order)
+
+
+def _chosen(key: str, names: tuple[str, ...], on_choose: Callable[[str], None]) -> None:
+    """Pass a name on, if it is one of those shown."""
+    name = st.session_state[key].chosen
+    if isinstance(name, str) and name in names:
+        on_choose(name)
+
 
 _PACKAGE: Final = "treedp"
 _NAMES: Final = ("shell", "sortable", "splitbar", "autosave", "ranges", "guess")

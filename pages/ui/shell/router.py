@@ -14,7 +14,7 @@ from pages.ui.notebook import autosave, rerun
 from pages.ui.page import address, slides
 from pages.ui.page.navigation import known
 from pages.ui.page.page import ROUTED, Page
-from pages.ui.session import reconnect, sessions, uploads
+from pages.ui.session import sessions, uploads
 from pages.ui.session.streamlit_compat import ask_for_home, page_asked
 from pages.ui.shell import shell
 from pages.ui.tables import plans, result, store, tuning_provenance
@@ -55,7 +55,7 @@ def _run(pages: Sequence[Page], sidebar: Callable[[Page, Sequence[Page]], None])
     shell.run(script, page, pages)
     with script:
         autosave.run()
-    reconnect.run_again()
+    sessions.run_again()
 
 
 def _begin_at_home(pages: Sequence[Page]) -> None:

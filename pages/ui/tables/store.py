@@ -20,8 +20,7 @@ from pages.ui.jobs import jobs
 from pages.ui.jobs.memory_budget import PUBLIC_NODES, ROOM, Ask, admitted
 from pages.ui.session import sessions, uploads
 from pages.ui.tables import range_lists, session_tables
-from sample_data.catalogue import SAMPLES
-from sample_data.counts import count_sample
+from sample_data.catalogue import SAMPLES, count_sample
 from treedp_core.checks import InputError
 from treedp_core.cli import FILE_VARIABLE
 from treedp_core.notebook import Cell, study

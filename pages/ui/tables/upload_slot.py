@@ -11,13 +11,122 @@ from typing import Any, Final, Literal, TypeVar
 import streamlit as st
 
 from pages.ui.inputs.setting import key_of
+from pages.ui.inputs.text import lit, small_print
 from pages.ui.tables import store
-from pages.ui.tables.result import Result
+from pages.ui.tables.result import Result, show_state
 from pages.ui.tables.worker_read import PRIOR, Content, Counted, Reading, by_worker
 from treedp_core.notebook.code import File, Ran, call
 from treedp_core.records import Dataset, HeldColumns, ReadOptions
+from treedp_core.records.count.row_filter import Suspect
+from treedp_core.records.hierarchies import labels_of, suspected_in
+from treedp_core.records.read.numbers.marks import MarksLook, look_at_marks, reading
 from treedp_core.records.read.sniff import Preview
+from treedp_core.records.recipe import MARKS
 from treedp_core.records.worker_read import read
+
+# Rows that are no records, such as totals: proposed by words and sums, left out by one press.
+
+
+def left_out_asked(table: Table, columns: Sequence[str] = (), weight: str | None = None) -> dict[str, list[str]]:
+    """Ask which of the rows that look like totals are left out, where there are any; those of the last count are."""
+    before = [(column, label) for column, labels in table.before.get("left_out", {}).items() for label in labels]
+    found: tuple[Suspect, ...] = ()
+    if table.columns is not None:
+        held = table.columns
+        key = ("suspected totals", held.source_digest, tuple(columns), weight)
+        found = store.remember(key, lambda: suspected_in(held, columns, weight))
+    offered = list(dict.fromkeys((*before, *found)))
+    return as_option([*_of_offered(table, columns, offered, before), *_named(table, columns, offered)])
+
+
+def _of_offered(
+    table: Table, columns: Sequence[str], offered: Sequence[Suspect], before: Sequence[Suspect]
+) -> list[Suspect]:
+    """Ask which of the labels are left out that were last time, or are proposed."""
+    if not offered:
+        return []
+    return st.pills(
+        "Leave out rows that are totals of others", offered, selection_mode="multi",
+        key=table.key("left_out", *columns), default=before,
+        format_func=lambda one: f"{lit(one[1], 40)} in {lit(one[0], 40)}",
+        help="Rows with one of these labels are no records: press those that are totals. Found by words and sums in "
+        "the records, so the proposal is NOT PRIVATE; what you press is fixed, and stands in code and plan.",
+    )  # fmt: skip
+
+
+def _named(table: Table, columns: Sequence[str], offered: Sequence[Suspect]) -> list[Suspect]:
+    """Ask for more labels whose rows are left out: of all that occur, where columns are here and have few, or typed."""
+    held = table.columns
+    looked_in = list(columns)
+    if not columns and held is not None:
+        looked_in = [one for one in table.preview.columns_for("label") if one not in held.numbers]
+    if not looked_in:
+        return []
+    labels = [] if held is None else [(one, label) for one in looked_in for label in labels_of(held, one)]
+    known = {_label_in_column(one): one for one in labels if one not in offered}
+    chosen = st.multiselect(
+        "Leave out rows with another label", list(known), key=table.key("named_out", *columns),
+        accept_new_options=True, placeholder="pick or type one",
+        help="For rows that you know to be no records, such as totals by a name of their own. A typed label is left "
+        "out in every column that is asked for here. NOT PRIVATE: the list is read off the records.",
+    )  # fmt: skip
+    return [one for told in chosen for one in ([known[told]] if told in known else [(it, told) for it in looked_in])]
+
+
+def _label_in_column(one: Suspect) -> str:
+    return f"{one[1]} in {one[0]}"
+
+
+def as_option(chosen: Sequence[Suspect]) -> dict[str, list[str]]:
+    """Return labels by column, as counting takes them."""
+    out: dict[str, list[str]] = {}
+    for column, label in chosen:
+        out.setdefault(column, []).append(label)
+    return out
+
+
+# How the numbers of a column are written: proposed from its cells, shown in one line, fixed by one press.
+
+COMMON: Final = (".", ",", ".,", ",.")
+
+
+def marks_asked(table: Table, column: str, what: str = "marks") -> dict[str, str] | None:
+    """Ask how a column's numbers are written, where its cells show marks; None while that is not answered."""
+    found = table.looked(what, look_at_marks, column)
+    if not found.is_ready:
+        show_state(found, "Looking at the column")
+        return None
+    look = found.here()
+    before = table.before.get("marks", {}).get(column)
+    if not look.examples:
+        return {} if before is None else {column: before}
+    chosen = marks_chosen(look, column, table.key(what, column), before)
+    return None if chosen is None else {column: chosen}
+
+
+def marks_chosen(look: MarksLook, column: str, key: str, before: str | None = None) -> str | None:
+    """Ask which of the ways that a look found is how a column's numbers are written; None while that is not said."""
+    offered = list(dict.fromkeys((*look.proposed, *([before] if before else []), *COMMON)))
+    first = before or (None if look.is_open else look.proposed[0])
+    chosen = st.segmented_control(
+        f"Numbers of {lit(column, 40)} are written with", offered, key=key, default=first,
+        format_func=lambda marks: _told(look, marks),
+        help="Read off the first rows (NOT PRIVATE), then fixed: a cell that does not fit is no number, whatever the "
+        "others are.",
+    )  # fmt: skip
+    if chosen is None:
+        small_print("Its cells can be read in more than one way: say which it is.")
+        return None
+    cells = ", ".join(f"{lit(cell, 24)} is read as {reading(cell, chosen)}" for cell in look.examples)
+    small_print(f"{cells}: {MARKS[chosen]}. NOT PRIVATE.")
+    return chosen
+
+
+def _told(look: MarksLook, marks: str) -> str:
+    """A number as it is written with these marks, and what the first cell means then: four stand in one row."""
+    decimal, thousands = marks[0], marks[1:]
+    return f"1{thousands}234{decimal}5: {look.examples[0]} = {reading(look.examples[0], marks)}"
+
 
 T = TypeVar("T")
 Asks = Literal["tree", "bins", "prior"]

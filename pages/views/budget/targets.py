@@ -8,10 +8,9 @@ from typing import Final
 import streamlit as st
 
 from pages.ui.figure import frame
-from pages.ui.inputs.cards import cards
 from pages.ui.inputs.setting import in_a_row, key_of
 from pages.ui.inputs.settings import EPSILON, EPSILON_TUNED
-from pages.ui.inputs.text import lit, prose
+from pages.ui.inputs.text import cards, lit, prose
 from pages.ui.notebook import undo
 from pages.ui.page.page import Told
 from pages.ui.page.view import Seen, inputs_now, see

@@ -9,11 +9,10 @@ from typing import Final
 import streamlit as st
 
 from pages.ui.figure import frame
-from pages.ui.inputs.cards import cards
 from pages.ui.inputs.inactive_settings import NO_ALPHA, NO_DELTA, Reasons, said, unused_by
 from pages.ui.inputs.setting import in_a_row
 from pages.ui.inputs.settings import RELATION
-from pages.ui.inputs.text import lit, plain, prose, small_print
+from pages.ui.inputs.text import cards, lit, plain, prose, small_print
 from pages.ui.inputs.walk import enter, follow, way_up
 from pages.ui.notebook import undo
 from pages.ui.page import navigation

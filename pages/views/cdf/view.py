@@ -11,17 +11,16 @@ import streamlit as st
 
 from pages.ui.figure import frame
 from pages.ui.figure.controls import draw_again
-from pages.ui.inputs.cards import cards
 from pages.ui.inputs.inactive_settings import NO_DELTA, NOTHING_DRAWN, ONE_REPLACED, PLAIN
 from pages.ui.inputs.setting import in_a_row, take
-from pages.ui.inputs.text import small_print
+from pages.ui.inputs.text import cards, small_print
 from pages.ui.page.page import Told
 from pages.ui.page.view import Seen, inputs_now, section, see
 from pages.ui.tables import plans, tuning_provenance
 from pages.ui.tables.experiment_inputs import note_of_delta
 from pages.ui.tables.store import dataset, sample, sources, unit_of
-from pages.views.cdf import queries
 from pages.views.cdf import settings as s
+from pages.views.cdf import source
 from pages.views.cdf.source import bins_in, choose
 from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS
@@ -92,7 +91,7 @@ def _controls() -> None:
         s.FACTORS.draw()
     if s.TREE.value in STRATEGIES and s.WORKLOAD.draw() == OWN:
         with st.popover("Ranges", icon=":material/tune:", width="content"):
-            queries.show()
+            source.show()
     s.MECHANISM.draw()
 
 

@@ -10,15 +10,29 @@ from typing import Any, Final, Literal
 import streamlit as st
 
 from pages.ui.inputs.refusals import refusal
-from pages.ui.inputs.setting import in_a_row
+from pages.ui.inputs.setting import Setting, control, in_a_row
 from pages.ui.inputs.settings import PRESENT
 from pages.ui.inputs.text import alert, prose
 from pages.ui.page.scripts import script
 from pages.ui.server import classroom
-from pages.views.lesson import settings as s
 from treedp_core.checks import InputError
 from treedp_core.studies.lesson import Question, Step, answers, drag_for_browser, mark, number_of, with_answer
-from treedp_core.views.lesson import PLACES
+from treedp_core.views.inputs import parameter
+from treedp_core.views.lesson import PLACES, LessonInputs
+
+# Settings of the page Lesson: where one is, which seat one has, and what one has answered; never an answer key.
+
+STEP: Final = control(
+    parameter(LessonInputs, "step"), label="Step", help="Eight steps, then a card of ten questions."
+)  # fmt: skip
+ANSWERS: Final = control(parameter(LessonInputs, "said"))
+SEAT: Final = control(
+    parameter(LessonInputs, "seat"), label="Seat", low=0, high=9999, step=1,
+    help="Exercises have other numbers at each seat, so neighbours differ. Your teacher's sheet has the solutions.",
+)  # fmt: skip
+
+SETTINGS: Final[tuple[Setting[Any], ...]] = (STEP, ANSWERS, SEAT)
+
 
 HAND_IN: Final = "Hand in my guess"
 """The button of a question whose answer the whole class waits for."""
@@ -94,8 +108,8 @@ def _take(name: str, key: str) -> None:
     held = st.session_state.get(key)
     try:
         value = float(held) if isinstance(held, int) else number_of(str(held or ""))
-        had_one = name in answers(s.ANSWERS.value)
-        s.ANSWERS.set(with_answer(s.ANSWERS.value, name, value))
+        had_one = name in answers(ANSWERS.value)
+        ANSWERS.set(with_answer(ANSWERS.value, name, value))
         if name in PLACES:
             classroom.guess(name, value, had_one=had_one)
         st.session_state[f"more_lesson_{name.partition('.')[0]}_basic"] = True  # the exercises are there

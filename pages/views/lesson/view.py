@@ -19,7 +19,7 @@ from pages.ui.page.view import inputs_now, see
 from pages.ui.server import classroom
 from pages.ui.session import uploads
 from pages.ui.session.download import download
-from pages.views.lesson import settings as s
+from pages.views.lesson import asked as s
 from pages.views.lesson.asked import CHECK, HAND_IN, RUN, ask, drag, is_refused, reaction
 from pages.views.lesson.taught import ask_hands, has_hands, said_to_class, show_hands, teach, teachers_keys, wait
 from treedp_core.studies.lesson import (

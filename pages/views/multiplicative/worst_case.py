@@ -8,10 +8,9 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui.figure import frame
-from pages.ui.inputs.cards import cards
 from pages.ui.inputs.inactive_settings import NO_THRESHOLD, NOTHING_DRAWN
 from pages.ui.inputs.setting import Setting, in_a_row
-from pages.ui.inputs.text import lit, prose
+from pages.ui.inputs.text import cards, lit, prose
 from pages.ui.page.page import Told
 from pages.ui.page.view import Seen, inputs_now, section, see
 from pages.ui.tables.experiment_inputs import say_delta

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import streamlit as st
 
 from pages.ui.figure import export_dialog
-from pages.ui.inputs.setting import in_a_row
+from pages.ui.inputs.setting import choice, in_a_row
 from pages.ui.notebook import book, rerun, undo
 from pages.ui.page.page import Told
-from pages.ui.page.sortable import sortable
+from pages.ui.page.scripts import sortable
 from pages.ui.tables import session_tables
 from pages.ui.upload import required_tables
-from pages.views.notebook import settings as s
-from pages.views.notebook import words
+from pages.views.notebook import cell as words
 from pages.views.notebook.cell import empty
 from treedp_core.notebook import Cell
 from treedp_core.words import plural
+
+# Settings of the page Notebook, with their controls.
+
+VIEWS: Final = {"cell": "One cell", "all": "All cells", "compare": "Compare"}
+
+VIEW: Final = choice(
+    "nb_view",
+    "cell",
+    VIEWS,
+    label="View",
+    help="A cell with its figure; every cell in order; two to four on the same axes.",
+)
+
+SETTINGS: Final = (VIEW,)
 
 
 def show() -> Told:
@@ -63,7 +78,7 @@ def _note(cell: Cell, is_stale: bool) -> str:
 
 def _open(id: str) -> None:
     st.session_state[book.OPEN] = id
-    s.VIEW.set("cell")
+    VIEW.set("cell")
 
 
 def _titled() -> None:

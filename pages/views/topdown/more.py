@@ -11,12 +11,11 @@ import streamlit as st
 
 from pages.ui.figure import frame
 from pages.ui.figure.controls import level_picker
-from pages.ui.inputs.cards import found_cards
 from pages.ui.inputs.setting import in_a_row
 from pages.ui.inputs.settings import RELATION
-from pages.ui.inputs.text import prose, small_print
+from pages.ui.inputs.text import found_cards, prose, small_print
 from pages.ui.inputs.walk import walk
-from pages.ui.page.header import explain
+from pages.ui.page.page import explain
 from pages.ui.page.view import Seen, inputs_now, see
 from pages.ui.session.download import download
 from pages.ui.tables import plans, tuning_provenance

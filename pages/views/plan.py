@@ -5,33 +5,126 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
 
 from pages.ui.figure import controls, frame
+from pages.ui.figure.controls import ACCOUNTING_HELP, POST_HELP, SHARES_HELP
+from pages.ui.inputs.inactive_settings import Reasons, unspent
 from pages.ui.inputs.refusals import refusal
-from pages.ui.inputs.setting import in_a_row
+from pages.ui.inputs.setting import Setting, choice, control, in_a_row
 from pages.ui.inputs.text import plain, prose, small_print
 from pages.ui.page import navigation
 from pages.ui.page.page import Told
 from pages.ui.page.view import Seen, inputs_now, see
 from pages.ui.session import uploads
 from pages.ui.session.download import download
-from pages.ui.tables import plans, store, tuning_provenance
+from pages.ui.tables import plans, saved_plans, store, tuning_provenance
 from pages.ui.tables.experiment_inputs import note_of_delta, usable_delta
 from pages.ui.tables.store import unit
-from pages.views.plan import settings as s
-from pages.views.plan import together
 from treedp_core.checks import InputError
+from treedp_core.errors import METRICS
 from treedp_core.notebook.code import call
 from treedp_core.notebook.export.program import export_name
 from treedp_core.plans import LIBRARIES, ReleasePlan, not_covered, record_file
 from treedp_core.plans.handover import Reason
-from treedp_core.plans.words import level_table, summary
-from treedp_core.views import VIEWS, Tables
+from treedp_core.plans.together import together
+from treedp_core.plans.words import level_table, promise, summary
+from treedp_core.views import VIEWS, Tables, labels_of
 from treedp_core.views import plan as views
-from treedp_core.views.plan import PlanInputs
+from treedp_core.views.inputs import parameter
+from treedp_core.views.plan import NONE, PlanInputs
+
+# What of the sidebar a plan does not use: nothing is drawn, and a plan from elsewhere is as it was made.
+
+_ELSEWHERE: Final = "The plan shown was made elsewhere; its own settings are kept in it."
+
+
+def ignored(nothing_drawn: Reasons) -> Reasons:
+    """Return the settings that the plan shown does not use, and why."""
+    own: Reasons = unspent(MECHANISM) | {
+        "eps": "", "nbr": "", "alpha": lambda: _of_error("alpha"), "tau": lambda: _of_error("threshold"),
+    }  # fmt: skip
+    return nothing_drawn | {key: _or_elsewhere(why) for key, why in own.items()}
+
+
+def _or_elsewhere(why: str | Callable[[], str]) -> Callable[[], str]:
+    return lambda: _ELSEWHERE if plans.kept() is not None else why() if callable(why) else why
+
+
+def _of_error(field: str) -> str:
+    metric = TRUE_ERROR.value
+    if metric == NONE:
+        return "No error here is relative to a count."
+    return "" if field in METRICS[metric].uses else f"{METRICS[metric].label} does not depend on it."
+
+
+# Several releases of the same records, under More on the page Release plan: what they promise together.
+
+
+def section(plan: ReleasePlan) -> None:
+    """Show the plans noted so far for the data in use, and their promise together."""
+    st.header("Releases of the same records", anchor=False)
+    plans = saved_plans.plans()
+    with in_a_row():
+        st.button(
+            "Note this plan", key="plan_note", icon=":material/playlist_add:", on_click=saved_plans.note, args=(plan,),
+            disabled=saved_plans.is_full(),
+            help="Adds it to the releases of these data below. A saved notebook has them.",
+        )  # fmt: skip
+        if plans:
+            st.button("Forget them", key="plan_forget", icon=":material/playlist_remove:", on_click=saved_plans.forget,
+                      help="Empties the list below.")  # fmt: skip
+    if not plans:
+        small_print("What is released twice is paid for twice. Note a plan, change the settings and note the next one.")
+        return
+    frame.plain_table(
+        {
+            "release": [f"{place}. {one.title[:40]}, {one.released}" for place, one in enumerate(plans, 1)],
+            "noise": [one.law.label for one in plans],
+            "promises": [promise(one) for one in plans],
+        },
+        alt="The releases noted so far, each with its promise", width="content", height="content",
+    )  # fmt: skip
+    try:
+        prose(plain(together(plans).sentence()))
+    except InputError as error:
+        refusal(error)
+
+
+# Settings of the page Release plan that a link can carry.
+
+LABELS: Final = labels_of("plan")
+
+VIEW: Final = choice(
+    "plan_view", "plan", LABELS, label="View",
+    help="The document, or a program that publishes what it says.",
+)  # fmt: skip
+MECHANISM: Final = control(parameter(PlanInputs, "mechanism"), label="Mechanism", look="select", width=170)
+POST: Final = control(
+    parameter(PlanInputs, "postprocess"), label="Post-processing", look="select", width=190, help=POST_HELP
+)
+ALLOCATION: Final = control(parameter(PlanInputs, "allocation"), label="Budget split", look="select")
+SHARES: Final = control(parameter(PlanInputs, "shares"), label="Shares", placeholder="0.2, 0.3, 0.5", help=SHARES_HELP)
+TUNED: Final = control(parameter(PlanInputs, "tuned_on"))
+TRUE_ERROR: Final = control(
+    parameter(PlanInputs, "true_error"), label="Error on the true counts (NOT PRIVATE)", look="select", width=320,
+    format=lambda name: "None" if name == NONE else METRICS[name].label,
+    help="A plan holds no number that was worked out from the true counts. One that is asked for here is marked, and "
+    "no plan with it should leave this computer.",
+)  # fmt: skip
+ACCOUNTING: Final = control(parameter(PlanInputs, "accounting"), label="Accounting", help=ACCOUNTING_HELP)
+LIBRARY: Final = control(
+    parameter(PlanInputs, "library"), label="Library",
+    help="OpenDP: this project's tests run its programs and compare noise and loss with the plan. Tumult Analytics: "
+    "its programs were tried with version 0.21; the tests run them on stand-ins that add no noise.",
+)  # fmt: skip
+
+SETTINGS: Final[tuple[Setting[Any], ...]] = (
+    VIEW, MECHANISM, POST, ALLOCATION, SHARES, TUNED, TRUE_ERROR, ACCOUNTING, LIBRARY,
+)  # fmt: skip
+
 
 _OPENED: Final = "_plan_opened"
 MOST_SHOWN: Final = 60_000
@@ -42,9 +135,9 @@ def show() -> Told:
     """Show what each level costs and how far off its counts may be, with the promise in words."""
     with in_a_row():
         if plans.kept() is None:
-            s.MECHANISM.draw()
-            controls.pipelines(s.POST)
-            controls.split(s.ALLOCATION, s.SHARES)
+            MECHANISM.draw()
+            controls.pipelines(POST)
+            controls.split(ALLOCATION, SHARES)
         else:
             st.button(
                 "Plan these settings instead", key="plan_back", icon=":material/undo:", on_click=plans.drop,
@@ -63,7 +156,7 @@ def show() -> Told:
 def show_handover() -> Told:
     """Show what a program for another library spends level by level, and hand it out."""
     with in_a_row():
-        s.LIBRARY.draw()
+        LIBRARY.draw()
         seen = _seen("handover")
         plan = _plan(seen)
         library = next(one for one in LIBRARIES if one.name == seen.found_for.library)
@@ -98,7 +191,7 @@ def _told(seen: Seen[PlanInputs], more: Callable[[], object]) -> Told:
     kept = plans.kept()
     if kept is None:
         seen.say_state("The plan")
-        note_of_delta([s.MECHANISM.value], "plan_set_delta")
+        note_of_delta([MECHANISM.value], "plan_set_delta")
         tuning_provenance.note("plan")
     told = seen.told(more)
     return told if kept is None else told._replace(strip=f"{told.strip} · {kept.source}", data=None)
@@ -151,9 +244,9 @@ def _open() -> None:
 def _more(plan: ReleasePlan | None) -> None:
     is_own = plans.kept() is None
     if is_own:
-        s.TRUE_ERROR.draw()
+        TRUE_ERROR.draw()
         if plan is not None and plan.accounting is not None:
-            s.ACCOUNTING.draw()
+            ACCOUNTING.draw()
     if plan is None:
         return
     if is_own:
@@ -169,7 +262,7 @@ def _more(plan: ReleasePlan | None) -> None:
         alt="What holds for the whole plan", height="content",
     )  # fmt: skip
     frame.plain_table(level_table(plan), alt="Sensitivity, cost, noise and error of each level", height="content")
-    together.section(plan)
+    section(plan)
 
 
 def _checklist(points: Sequence[str]) -> None:
@@ -203,8 +296,8 @@ def _records(plan: ReleasePlan) -> None:
 
 def _ways_out(reasons: Sequence[Reason]) -> None:
     """Show links to the controls that would change what a program cannot express."""
-    for page, control in dict.fromkeys((one.page, one.control) for one in reasons):
-        navigation.link(page, f"{navigation.title(page)}: {control}", {"plan_view": "plan"} if page == "plan" else None)
+    for page, place in dict.fromkeys((one.page, one.control) for one in reasons):
+        navigation.link(page, f"{navigation.title(page)}: {place}", {"plan_view": "plan"} if page == "plan" else None)
 
 
 def _beginning(text: str) -> str:

@@ -3,39 +3,82 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import streamlit as st
 
 from pages.ui.figure import frame
-from pages.ui.inputs.cards import cards
-from pages.ui.inputs.setting import in_a_row, take
+from pages.ui.inputs.presets import Preset
+from pages.ui.inputs.setting import Setting, control, in_a_row, take
 from pages.ui.inputs.settings import PRESENT
-from pages.ui.inputs.text import lit, small_print
+from pages.ui.inputs.text import cards, lit, small_print
 from pages.ui.page.page import Told
 from pages.ui.page.view import Seen, inputs_now, section, see
 from pages.ui.tables.experiment_inputs import note_of_delta
 from pages.ui.tables.result import run_button
 from pages.ui.tables.store import dataset
-from pages.views.branching import settings as s
 from treedp_core.studies.branching.question import NOISES, WORKLOADS
+from treedp_core.studies.methods.terms import text
 from treedp_core.views import VIEWS, branching
 from treedp_core.views.branching import BranchingInputs
+from treedp_core.views.inputs import parameter
 from treedp_core.words import short, whole
+
+# Settings of the Branching factor page: its controls, and what a link can carry.
+
+BINS: Final = control(
+    parameter(BranchingInputs, "bins"), own="", label="Bins K", width=150,
+    placeholder="as in the data",
+    help=f"{text('bins')} Digits or a power: 997, 1 000 000, 2^20. From 2 to 10^15. Empty: the leaves of the data set "
+    "in use.",
+)  # fmt: skip
+NOISE: Final = control(
+    parameter(BranchingInputs, "noise"), label="Noise",
+    help="Laplace adds up in ε, Gaussian in ρ (zCDP), which favours levels.",
+)  # fmt: skip
+WORKLOAD: Final = control(
+    parameter(BranchingInputs, "workload"),
+    label="Queries",
+    look="select",
+    width=140,
+    help="The mean over all cumulative counts, all ranges, or all nodes.",
+)
+POST: Final = control(
+    parameter(BranchingInputs, "postprocess"), label="Post-processing", look="select", width=170,
+    help="Least squares with the known total costs no budget.",
+)  # fmt: skip
+BUDGET: Final = control(
+    parameter(BranchingInputs, "budgets"),
+    label="Budget split",
+    help="Uniform: the same for all levels, or the best for each tree.",
+)
+PADDED: Final = control(
+    parameter(BranchingInputs, "padded"), label="Padding",
+    help=f"{text('padding')} Without it branching factors multiply to K exactly.",
+)  # fmt: skip
+
+SETTINGS: Final[tuple[Setting[Any], ...]] = (BINS, NOISE, WORKLOAD, POST, BUDGET, PADDED)
+PRESETS: Final = (
+    Preset("2²⁰: a million", "A power of 16: 16⁵ fits without padding.", (BINS.to("2^20"),)),
+    Preset("3⁶: powers of 3", "A power of a small prime: few trees fit without padding.", (BINS.to("3^6"),)),
+    Preset("2¹¹: a prime number of levels", "No whole root: padding or unequal levels are needed.", (BINS.to("2^11"),)),
+    Preset("997: a prime", "Without padding only the histogram is left.", (BINS.to("997"),)),
+)
+"""Numbers of bins that show something."""
 
 
 def show() -> Told:
     """Show the error over beta, and the tree of the beta that is dragged."""
     with in_a_row():
-        for one in (s.BINS, s.WORKLOAD, s.POST):
+        for one in (BINS, WORKLOAD, POST):
             one.draw()
     seen, data = see(VIEWS["branching"], inputs_now(BranchingInputs)), dataset()
     if not seen.finding.is_empty:
         frame.live(seen, seen.of(branching.live, presented=PRESENT.value))
     seen.say_state("Searching the best budgets of each tree (equal ones are shown)")
-    note_of_delta([s.NOISE.value], "bra_set_delta")
+    note_of_delta([NOISE.value], "bra_set_delta")
     told = seen.told(more=partial(_more, seen))
-    if s.BINS.value.strip():
+    if BINS.value.strip():
         return told
     return told._replace(strip=f"{lit(data.name, 40)} · {told.strip}", data=data)
 
@@ -44,10 +87,10 @@ def _more(seen: Seen[BranchingInputs]) -> None:
     with in_a_row():
         bins = branching.bins_of(dataset())
         st.button(
-            f"{whole(bins)}: the leaves of the data", key="bra_of_data", on_click=s.BINS.set, args=("",),
+            f"{whole(bins)}: the leaves of the data", key="bra_of_data", on_click=BINS.set, args=("",),
             disabled=bins < 2, help="As many bins as the data set in use has leaves.",
         )  # fmt: skip
-        for one in (s.NOISE, s.BUDGET, s.PADDED):
+        for one in (NOISE, BUDGET, PADDED):
             one.draw()
     if seen.finding.is_empty:
         return
@@ -99,7 +142,7 @@ def _grid() -> None:
 
 def _cell(cell: tuple[str, str, str], best: str, about: str) -> None:
     noise, post, workload = cell
-    chosen = (s.NOISE.to(noise), s.WORKLOAD.to(workload), s.POST.to(post))
+    chosen = (NOISE.to(noise), WORKLOAD.to(workload), POST.to(post))
     is_set = all(one.setting.value == one.value for one in chosen)
     st.button(
         best, key=f"bra_cell_{noise}_{workload}_{post}", on_click=take, args=(chosen,),

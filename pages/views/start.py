@@ -12,8 +12,7 @@ from pages.ui.inputs.setting import control
 from pages.ui.inputs.settings import EPSILON
 from pages.ui.inputs.text import lit, prose, small_print
 from pages.ui.page import navigation
-from pages.ui.page.header import show_badge
-from pages.ui.page.page import Told
+from pages.ui.page.page import Told, show_badge
 from pages.ui.page.view import inputs_now, see
 from pages.ui.shell.sidebar import PRIVACY_NOTE
 from pages.ui.tables import store

@@ -8,16 +8,15 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui.figure import controls, frame
-from pages.ui.inputs.cards import found_cards
-from pages.ui.inputs.setting import in_a_row
-from pages.ui.inputs.text import prose, small_print
+from pages.ui.figure.controls import ACCOUNTING_HELP, POST_HELP, SHARES_HELP
+from pages.ui.inputs.setting import Setting, control, in_a_row
+from pages.ui.inputs.text import found_cards, prose, small_print
 from pages.ui.inputs.walk import enter, follow, go, way_up
 from pages.ui.page.page import Told
 from pages.ui.page.view import Seen, inputs_now, section, see
 from pages.ui.tables import plans, tuning_provenance
 from pages.ui.tables.experiment_inputs import note_of_delta
 from pages.ui.tables.store import dataset, remember
-from pages.views.consistency import settings as s
 from treedp_core.figures.consistency import MAX_BLOCKS
 from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records import Dataset
@@ -25,8 +24,30 @@ from treedp_core.studies.sweep.before_after import find, found_table
 from treedp_core.views import VIEWS, Finding, consistency
 from treedp_core.views.consistency import ConsistencyInputs
 from treedp_core.views.consistency.words import amount
+from treedp_core.views.inputs import parameter
 from treedp_core.views.split import split_by_level
 from treedp_core.words import short
+
+# Settings of the Consistency page that a link can carry.
+
+MECHANISM: Final = control(parameter(ConsistencyInputs, "mechanism"), label="Mechanism", look="pills")
+POST: Final = control(
+    parameter(ConsistencyInputs, "postprocess"), label="Post-processing", look="select", width=220, help=POST_HELP
+)
+ALLOCATION: Final = control(parameter(ConsistencyInputs, "allocation"), label="Budget split", look="select")
+SHARES: Final = control(
+    parameter(ConsistencyInputs, "shares"), label="Shares", placeholder="0.2, 0.3, 0.5", help=SHARES_HELP
+)
+TUNED: Final = control(parameter(ConsistencyInputs, "tuned_on"))
+ACCOUNTING: Final = control(parameter(ConsistencyInputs, "accounting"), label="Accounting", help=ACCOUNTING_HELP)
+NODE: Final = control(parameter(ConsistencyInputs, "node"))
+SHOWN: Final = control(
+    parameter(ConsistencyInputs, "shown"), label="Counts",
+    help="The noisy counts as released, or the same after post-processing.",
+)  # fmt: skip
+
+SETTINGS: Final[tuple[Setting[Any], ...]] = (MECHANISM, POST, ALLOCATION, SHARES, TUNED, ACCOUNTING, NODE, SHOWN)
+
 
 _FOUND: Final = "_con_found_nodes"
 
@@ -34,24 +55,24 @@ _FOUND: Final = "_con_found_nodes"
 def show() -> Told:
     """Show the page: one family and the tree, before or after; the rest under *More*."""
     with in_a_row():
-        s.SHOWN.draw(bare=True)
-        controls.pipelines(s.POST)
+        SHOWN.draw(bare=True)
+        controls.pipelines(POST)
         controls.draw_again("con_draw")
     data = dataset()
-    enter(s.NODE.key, data.fingerprint)
+    enter(NODE.key, data.fingerprint)
     seen = see(VIEWS["consistency"], inputs_now(ConsistencyInputs))
-    follow(frame.found(seen, select=seen.result.is_ready), data.tree, key=s.NODE.key)
+    follow(frame.found(seen, select=seen.result.is_ready), data.tree, key=NODE.key)
     tuning_provenance.note("con", seen.inputs.ledger(data) if seen.result.is_ready else None)
     seen.say_state("Drawing")
-    note_of_delta([s.MECHANISM.value], "con_set_delta")
+    note_of_delta([MECHANISM.value], "con_set_delta")
     return seen.told(more=partial(_more, seen))
 
 
 def _more(seen: Seen[ConsistencyInputs]) -> None:
     with in_a_row():
-        s.MECHANISM.draw()
-        controls.split(s.ALLOCATION, s.SHARES)
-        controls.accounting(s.ACCOUNTING, [s.MECHANISM.value])
+        MECHANISM.draw()
+        controls.split(ALLOCATION, SHARES)
+        controls.accounting(ACCOUNTING, [MECHANISM.value])
     if seen.finding.is_empty:
         return
     inputs, tables = seen.found_for, seen.tables.value
@@ -80,7 +101,7 @@ def _more(seen: Seen[ConsistencyInputs]) -> None:
 def _sums(sums: Finding, data: Dataset) -> None:
     """Whether the children of the node looked at add up to it, with a finder of nodes."""
     st.header("Do the children add up?", anchor=False)
-    way_up(data.tree, data.labels, s.NODE.key)
+    way_up(data.tree, data.labels, NODE.key)
     _finder(data)
     st.text(sums.answer)
     frame.found_table(sums, formats=dict.fromkeys((of_truth("true count"), "before", "after"), amount))
@@ -109,4 +130,4 @@ def _pick() -> None:
     chosen: Any = st.session_state["con_found"].selection.rows
     nodes = st.session_state.get(_FOUND, [])
     if chosen and chosen[0] < len(nodes):
-        go(s.NODE.key, dataset().tree.family(nodes[chosen[0]]))
+        go(NODE.key, dataset().tree.family(nodes[chosen[0]]))

@@ -1,1 +1,0 @@
-"""How many children a node should have."""

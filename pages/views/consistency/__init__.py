@@ -1,1 +1,0 @@
-"""Noisy counts made to add up."""

@@ -1,1 +1,0 @@
-"""What TreeDP offers, and where it comes from."""

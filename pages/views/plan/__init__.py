@@ -1,1 +1,0 @@
-"""Views of the page Release plan."""

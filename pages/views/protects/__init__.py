@@ -1,1 +1,0 @@
-"""What epsilon protects from."""

@@ -1,1 +1,0 @@
-"""Why a tree: one range, three ways."""

@@ -17,12 +17,23 @@ def last_value(code: str) -> Any:
     return run(code)[0]
 
 
-def run(code: str) -> tuple[Any, Any]:
-    """Run code as it is; return the value of its last expression, and the figure that it draws, if any."""
-    program, space = ast.parse(code), dict[str, Any](__name__="snippet")
-    end = program.body.pop()
+def run(code: str, known: dict[str, Any] | None = None) -> tuple[Any, Any]:
+    """Run code as it is; return the value of its last expression, and the figure that it draws, if any.
+
+    What it names is taken from what is `known`, by the statements that lead to it, where others began with the same.
+    """
+    space, before = dict[str, Any](__name__="snippet"), ""
+    *lines, end = ast.parse(code).body
     assert isinstance(end, ast.Expr)
-    exec(compile(program, "snippet", "exec"), space)
+    for line in lines:
+        if known is not None and isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
+            before, name = f"{before}\n{ast.unparse(line)}", line.targets[0].id
+            if before in known:
+                space[name] = known[before]
+                continue
+        exec(compile(ast.Module([line], []), "snippet", "exec"), space)
+        if known is not None and isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
+            known[before] = space[name]
     return eval(compile(ast.Expression(end.value), "snippet", "eval"), space), space.get("figure")
 
 
@@ -35,9 +46,10 @@ def as_text(found: Any) -> str:
 
 def main() -> None:
     """Run them all."""
+    known: dict[str, Any] = {}
     for code in json.load(sys.stdin):
         try:
-            found, figure = run(code)
+            found, figure = run(code, known)
             drawn = {} if figure is None else {"figure": figure.to_json()}
             print(json.dumps({"csv": as_text(found), **drawn}), flush=True)
         except Exception:

@@ -7,36 +7,40 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from itertools import product
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import RAGGED, Later, answer, dataset, open_page
+from oracles_pages import RAGGED, Later, answer, dataset, open_page, press, widget
+from pages.ui.figure import frame
 from pages.ui.jobs import jobs
+from pages.ui.page.view import Seen
 from pages.views.cdf.settings import VIEWS as CDF_VIEWS
 from pages.views.multiplicative.settings import VIEWS as MULTIPLICATIVE_VIEWS
 from pages.views.plan import LABELS as PLAN_VIEWS
 from pages.views.topdown.settings import SECTIONS
 from pages.views.topdown.settings import VIEWS as TOPDOWN_VIEWS
+from test_contract import shown as all_of
 from test_pages_help import CONTROLS, of, unexplained
-from treedp_core.figures.base.colour import inked
-from treedp_core.figures.base.draft import Draft
+from test_views import look
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset, DomainSource, ReadReport
 from treedp_core.records.dataset import labels_of
 from treedp_core.studies.methods.terms import TERMS
 from treedp_core.studies.sweep.series import VIEWS as LAB_VIEWS
 from treedp_core.tree import Tree
+from treedp_core.views import VIEWS as ENTRIES
 from treedp_core.views.budget import VIEWS as BUDGET_VIEWS
+from treedp_core.views.inputs import Inputs, parameters_of
 from treedp_core.views.lesson import PLACES as LESSON_PLACES
 from treedp_core.views.protects import VIEWS as PROTECTS_VIEWS
 
-pytestmark = pytest.mark.usefixtures("own_jobs", "as_plotly_checks_them")
+pytestmark = pytest.mark.usefixtures("own_jobs")
 
 ALL = {"formula", "simulation", "NOT PRIVATE"}
 VIEWS: dict[tuple[str, str, str], set[str]] = {
@@ -65,13 +69,19 @@ RELATIONS = [relation.value for relation in NeighbouringRelation]
 LEVELS = ("Basic", "Advanced")
 SMALL = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100])
 HOSTILE = ("<img src=x onerror=alert(1)>", "![x](http://192.0.2.1/b.png)", "[y](javascript:1)", "$x$", ":red[z]")
-ONE_LEVEL = dataset(Tree.from_child_counts([]), [12])
-ALL_ZERO = dataset(Tree.from_branching_factors((2, 3)), [0] * 6)
-OPENED: dict[str, Callable[[], AppTest]] = {
-    "ragged": lambda: opened(RAGGED),
-    "one level": lambda: opened(ONE_LEVEL),
-    "all zero": lambda: opened(ALL_ZERO),
-}
+OPENED = {"ragged": RAGGED, "one level": dataset(Tree.from_child_counts([]), [12])}
+SET = {"eps": "2", "delta": "0.000001", "seed": "12345", "nbr": "add_or_remove_one"}
+NAMED = {"eps": "ε = 2", "delta": "δ = 1e-6", "seed": "seed 12345", "nbr": "add or remove one"}
+NOISES = ("lab_mechanisms", "con_mechanism", "cdf_mechanism", "bud_mechanism", "bra_noise")
+QUICK = {"td_product": "1", "td_trials": "20", "bud_phases": "10", "lab_trials": "20", "bra_bins": "66"}
+MOVED = {"alpha": 0.3, "threshold": 50.0}
+MATTERS = {"map": {"bud_strategy": "optimum"}, "targets": {"bud_targets": "0, 0, 30"}}
+"""Where τ or a noisy prior makes a difference."""
+METRICS = [
+    *(("lab", "lab_view", view, {"lab_metric": metric}) for view in LAB_VIEWS for metric in ("alpha_rmse", "rmsre")),
+    *(("budget", "bud_view", view, {"bud_metric": "rmse"}) for view in ("custom", "strategies")),
+]
+ASKED = [*((*one, MATTERS.get(one[2], {})) for one in VIEWS), *METRICS]
 
 
 def opened(data: Dataset | None, **link: Any) -> AppTest:
@@ -135,39 +145,16 @@ def test_a_symbol_that_nothing_explains_is_found(monkeypatch: pytest.MonkeyPatch
     assert symbols_left_open(open_page("methods", SMALL, level="Basic", met_one="bounds.cumulative")) == ["ρ"]
 
 
-@pytest.fixture
-def as_plotly_checks_them(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The app draws without plotly's check, and every figure is the one that plotly makes with it."""
-    differ, drawn = list[str](), Draft.figure
-
-    def both(draft: Draft) -> go.Figure:
-        found = drawn(draft)
-        traces = [inked(one) for one in draft.data]
-        told, checked = (json.loads(one.to_json()) for one in (found, go.Figure(traces, draft.layout)))
-        differ.extend(f"{one}: {told[one]} != {checked[one]}" for one in checked if told[one] != checked[one])
-        drawn(Draft([], {"hight": 1}))  # plotly's check would refuse it
-        return found
-
-    monkeypatch.setattr(Draft, "figure", both)
-    yield
-    assert differ == []
-
-
 def covering(kind: str) -> Iterator[tuple[tuple[str, str, str], str, str]]:
     """One visit of each view on this kind of data, relations and levels in turn."""
     shift = list(OPENED).index(kind)
     for i, view in enumerate(VIEWS):
-        yield view, RELATIONS[(i + shift) % 3], LEVELS[(i + i // 3 + shift // 3) % 2]
-
-
-def test_the_views_met_on_odd_data_cover_every_relation() -> None:
-    met = {(view, relation) for kind in OPENED for view, relation, _ in covering(kind)}
-    assert met == set(product(VIEWS, RELATIONS))
+        yield view, RELATIONS[(i + shift) % 3], LEVELS[(i + i // 3 + shift) % 2]
 
 
 @pytest.mark.parametrize("kind", OPENED)
 def test_every_view_opens_on_odd_data(kind: str) -> None:
-    app = OPENED[kind]()
+    app = opened(OPENED[kind])
     for view, relation, level in covering(kind):
         visited(app, *view, relation, level)
 
@@ -187,19 +174,75 @@ def test_every_view_opens_in_a_presentation_and_without_explanations(
         assert not app.main.error, (page, view)
 
 
-def test_names_of_users_are_shown_as_they_are_in_every_view() -> None:
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[Seen[Any]]:
+    """Views that a page has shown with a footer since this was emptied."""
+    shown, footer = list[Seen[Any]](), frame.footer
+    monkeypatch.setattr(frame, "footer", lambda one, **more: (shown.append(one), footer(one, **more)))
+    return shown
+
+
+def hostile() -> Dataset:
+    """A table whose names all are what no page may show as anything but text."""
     tree = Tree.from_branching_factors((2, 2))
     codes = [np.tile(np.arange(2), n) for n in (1, 2)]
     labels = labels_of(tree, codes, [[HOSTILE[0], HOSTILE[1]], [HOSTILE[2], HOSTILE[3]]], [HOSTILE[1], HOSTILE[4]])
-    counts, report = tree.counts_of_leaves(np.array([9, 4, 0, 7])), ReadReport(20, 20)
-    app = opened(Dataset(HOSTILE[0], tree, labels, counts, DomainSource.PUBLIC, report), level="Advanced")
-    for page, switch, view in VIEWS:
-        if switch:
-            app.session_state[switch] = view
+    counts, report = tree.counts_of_leaves(np.array([90, 4, 0, 7])), ReadReport(101, 101)
+    return Dataset(HOSTILE[0], tree, labels, counts, DomainSource.PUBLIC, report)
+
+
+def shows_names_as_they_are(app: AppTest) -> None:
+    read = [*app.markdown, *app.caption, *app.info, *app.warning, *app.error, *app.title, *app.header]
+    prose = [str(part.value) for part in read] + [button.label for button in app.button]
+    outside = ["".join(text.split("`")[::2]) for text in prose]
+    assert [text for text in outside if any(piece in text for piece in HOSTILE)] == []
+    assert "<img" not in "".join(chart.proto.spec for chart in app.get("plotly_chart"))
+
+
+def named(app: AppTest) -> dict[str, bool]:
+    """Whether the strip says that a setting of the sidebar was used."""
+    strip = str(app.main.caption[0].value).replace(f"{NAMED['nbr']}, whatever the sidebar says", "")
+    return {key: text in strip for key, text in NAMED.items()}
+
+
+def greyed(app: AppTest, keys: Iterable[str]) -> dict[str, bool]:
+    """Whether a setting of the sidebar is greyed, which says why."""
+    found = {key: widget(app, key) for key in keys}
+    assert all(one.disabled == one.help.startswith("**Not used here.**") for one in found.values())
+    return {key: one.disabled for key, one in found.items()}
+
+
+@cache
+def found(name: str, inputs: Inputs, data: Dataset) -> tuple[str, ...]:
+    return all_of(look(ENTRIES[name], data, **{one.name: getattr(inputs, one.name) for one in fields(inputs)}))
+
+
+def follows(one: Seen[Any], name: str) -> bool:
+    """Whether a view finds something else with another value of one of its inputs."""
+    if name not in parameters_of(type(one.inputs)):
+        return False
+    moved = replace(one.inputs, **{name: MOVED[name]})
+    return len({found(one.entry.name, inputs, one.tables.value.data) for inputs in (one.inputs, moved)}) > 1
+
+
+@pytest.mark.parametrize("page", dict.fromkeys(page for page, *_ in VIEWS))
+def test_a_view_shows_names_as_they_are_and_the_sidebar_greys_what_nothing_follows(
+    page: str, seen: list[Seen[Any]]
+) -> None:
+    """What a strip names moves what is shown: see `views/test_contract.py`."""
+    app = opened(hostile(), **SET, **QUICK, **dict.fromkeys(NOISES, "gaussian"))
+    for _, switch, view, link in (one for one in ASKED if one[0] == page):
+        for key, value in ({switch: view} | link if switch else link).items():
+            app.session_state[key] = value
+        seen.clear()
         app.switch_page(f"pages/{page}.py").run()
-        assert not app.exception, (page, view)
-        read = [*app.markdown, *app.caption, *app.info, *app.warning, *app.error, *app.title, *app.header]
-        prose = [str(part.value) for part in read] + [button.label for button in app.button]
-        outside = ["".join(text.split("`")[::2]) for text in prose]
-        assert [text for text in outside if any(piece in text for piece in HOSTILE)] == [], (page, view)
-        assert "<img" not in "".join(chart.proto.spec for chart in app.get("plotly_chart")), (page, view)
+        for key in [one.key for one in app.button if (one.key or "").endswith("_run") and not one.disabled]:
+            press(app, key)
+        assert not app.exception, view
+        shows_names_as_they_are(app)
+        used = named(app) | ({"delta": True} if page == "start" else {})  # under *More*, which no strip speaks for
+        assert greyed(app, NAMED) == {key: not is_used for key, is_used in used.items()}, view
+        names = {"alpha": "alpha", "tau": "threshold"}
+        moves = {key: any(follows(one, name) for one in seen) for key, name in names.items()}
+        moves |= {"tau": True} if page == "consistency" else {}  # its cards are of relative errors
+        assert greyed(app, moves) == {key: not is_moved for key, is_moved in moves.items()}, view

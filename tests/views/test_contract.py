@@ -95,6 +95,16 @@ def test_what_follows_the_counts_of_a_file_is_marked(entry: Entry) -> None:
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
+def test_a_table_is_named_just_where_what_is_shown_follows_it(entry: Entry) -> None:
+    """What stands under a first screen need not name it once more."""
+    shape = (12,) if of_page(entry) is FLAT else (3, 4)
+    data = dataset(Tree.from_branching_factors(shape), COUNTS[11::-1], name="other")
+    begun, other = begun_with(entry.name), look(entry, data)
+    is_named = other.provenance.line() != begun.provenance.line()
+    assert is_named == (shown(other) != shown(begun)) or entry.section
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
 def test_every_view_finds_something_or_says_why_not(entry: Entry, every: bool) -> None:
     nth = list(VIEWS).index(entry.name)
     for kind, relation in product(KINDS, RELATIONS) if every else [([*KINDS][nth % 6], RELATIONS[nth // 6 % 3])]:

@@ -152,7 +152,7 @@ def chromium() -> Iterator[Any]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what mostly waits, and with a file that begins with work for all of it, which one worker then does."""
-    items.sort(key=lambda item: item.path.name not in ("test_live_attacks.py", "test_snippets.py"))
+    items.sort(key=lambda item: item.path.name not in ("test_live_attacks.py", "test_code_of_views.py"))
 
 
 def pytest_collection_finish() -> None:

@@ -56,13 +56,14 @@ def test_counts_are_gone_by_the_clock_when_nobody_is_connected(start_server: Sta
         becomes(told, "0 of 2")  # nobody asks the server for anything meanwhile
 
 
-def test_removing_a_table_lets_its_counts_and_columns_go_at_once(start_server: Start, tmp_path: Path) -> None:
+def test_a_removed_table_is_let_go_once_it_cannot_be_put_back(start_server: Start, tmp_path: Path) -> None:
     told = tmp_path / "alive"
     start = start_server(program=[str(WATCHED), str(told)], env={"PYTHONPATH": str(ROOT)})
     with start as server, Tab(server.url, "data", "source=upload") as tab:
         tab.count("table.csv", TABLE, ["region"], "count")
         becomes(told, "2 of 2")
         tab.press("upload_remove")
+        assert any("table.csv` was removed" in text for text in tab.texts)
         becomes(told, "0 of 2")
 
 

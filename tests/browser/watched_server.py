@@ -9,7 +9,7 @@ from typing import Any
 
 from streamlit.web.cli import main
 
-from pages.ui.tables import store
+from pages.ui.tables import session_tables, store
 
 told, *arguments = sys.argv[1:]
 counted: list[weakref.ref[Any]] = []
@@ -31,6 +31,7 @@ def tell() -> None:
 
 
 store.set_dataset = noting
+session_tables.SECONDS = 3.0
 threading.Thread(target=tell, daemon=True).start()
 sys.argv = ["streamlit", *arguments]
 main()

@@ -17,7 +17,7 @@ from pages.ui.notebook.book import Held
 from pages.ui.tables import session_tables, worker_read
 from pages.ui.upload import table_cards as tables
 from pages.views.notebook.cell import stale
-from test_pages_data import count, held, labelled
+from test_pages_data import count, forgotten, held, labelled
 from treedp_core.notebook.code import File, Ran
 from treedp_core.notebook.file.archive import open_study, save
 from treedp_core.notebook.file.call_json import answers
@@ -399,6 +399,7 @@ def test_memory_is_bounded_over_all_tables(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_nothing_is_left_of_a_table_that_waited_and_was_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_tables, "SECONDS", 0.0)
     alive: list[weakref.ref[Any]] = []
     note, put = ROOM.note_columns, session_tables.put
     monkeypatch.setattr(ROOM, "note_columns", lambda columns: (alive.append(weakref.ref(columns)), note(columns)))
@@ -410,9 +411,47 @@ def test_nothing_is_left_of_a_table_that_waited_and_was_removed(monkeypatch: pyt
     assert len(alive) == 4
     app.button(key="upload_forget_0").click().run()
     app.run()
+    forgotten(app)
     gc.collect()
     assert [one() is None for one in alive] == [True, True, False, False]
     app.button(key="upload_remove").click().run()
     app.run()
+    forgotten(app)
     gc.collect()
     assert [one() is None for one in alive] == [True] * 4
+
+
+def names(app: AppTest) -> tuple[list[str], str]:
+    """The tables that wait, and the one in use."""
+    return [one.data.name for one in app.session_state["_shelf"]], held(app).name
+
+
+def test_a_table_that_was_removed_can_be_put_back_where_it_was() -> None:
+    app = two()
+    before, data = names(app), held(app)
+    app.button(key="upload_forget_0").click().run()
+    assert app.session_state["_shelf"] == [] and "`visits.csv` was removed" in words(app)
+    app.button(key="put_back").click().run()
+    assert "was removed" not in words(app) and names(app) == before
+    app.button(key="upload_remove").click().run()
+    assert "upload" not in app.session_state["_from_file"] and "`other.csv` was removed" in words(app)
+    app.button(key="put_back").click().run()
+    assert held(app) is data and names(app) == before
+
+
+def test_only_the_table_removed_last_can_be_put_back_and_it_takes_no_place_or_name_of_another() -> None:
+    app = two()
+    app.button(key="upload_forget_0").click().run()
+    app.button(key="upload_remove").click().run()
+    assert "`visits.csv` was removed" not in words(app)
+    count_file(app, VISITS, ("region",), "other.csv")
+    app.button(key="put_back").click().run()
+    assert names(app) == (["other.csv (2)"], "other.csv") and held(app).counts.size < 6
+
+
+def test_what_is_gone_for_good_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_tables, "SECONDS", 0.0)
+    app = counted()
+    app.button(key="upload_remove").click().run()
+    forgotten(app)
+    assert "was removed" not in words(app.run())

@@ -5,10 +5,12 @@ A slot has one file. The slot "upload" may have others besides, each under the n
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, count
+from threading import Timer
 from typing import Final
 
 import streamlit as st
@@ -41,6 +43,10 @@ SHELF: Final = "_shelf"
 HELD: Final = "_held_for_cells"
 """Where it has the tables that are here only because cells were made of them, by fingerprint."""
 MOST_HELD: Final = 8
+REMOVED: Final = "_removed"
+"""Where it has the table that its owner removed last."""
+SECONDS: Final = 60.0
+"""How long that table can be put back."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +101,32 @@ class Kept:
         if isinstance(lists, dict) and set(columns) <= set(lists):
             return call(domain_of_values, {name: lists[name] for name in columns}).named("domain")
         return None
+
+
+class Removed:
+    """The table that its owner removed last: here until it is put back, another one is removed, or its time is over.
+
+    A timer forgets it, also where no page runs any more.
+    """
+
+    def __init__(self, slot: str, table: Kept) -> None:
+        self.slot, self.until = slot, time.monotonic() + SECONDS
+        self.table: Kept | None = table
+        self._timer = Timer(SECONDS, self.forget)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def forget(self) -> None:
+        """Have nothing of it any more."""
+        self._timer.cancel()
+        self.table = None
+
+    @property
+    def has_place(self) -> bool:
+        """Whether it can be put back: another may stand in its slot, and the shelf be full."""
+        if self.slot != WAITING and of(self.slot) is None:
+            return True
+        return self.slot in (*OWN, WAITING) and len(shelf()) < MAX_TABLES - 1
 
 
 def put(slot: str, kept: Kept) -> None:
@@ -207,13 +239,28 @@ def hold(fingerprints: Collection[str]) -> None:
     st.session_state[HELD] = dict(list(mine.items())[-MOST_HELD:])
 
 
-def let_go(table: Kept) -> None:
-    """Forget a table for good, also where cells were made of it, and a column in bins of the same file with it."""
-    gone = {
-        table.data.fingerprint,
-        *(one.data.fingerprint for one in (table.bins, bins_of(table.data.source_digest)) if one),
-    }
+def let_go(table: Kept, slot: str = WAITING) -> None:
+    """Forget a table that its owner removes, also where cells were made of it, with a column in bins of its file.
+
+    It can be put back for a while: see `Removed`.
+    """
+    bins = table.bins or bins_of(table.data.source_digest)
+    gone = {one.data.fingerprint for one in (table, bins) if one}
     st.session_state[HELD] = {print_: one for print_, one in held_for_cells().items() if print_ not in gone}
+    forget_removed()
+    st.session_state[REMOVED] = Removed(slot, replace(table, bins=bins if slot in (*OWN, WAITING) else None))
+
+
+def removed() -> Removed | None:
+    """Return the table that was removed last, for as long as it can be put back."""
+    last: Removed | None = st.session_state.get(REMOVED)
+    return None if last is None or last.table is None else last
+
+
+def forget_removed() -> None:
+    """Have nothing any more of the table that was removed last."""
+    if (last := st.session_state.pop(REMOVED, None)) is not None:
+        last.forget()
 
 
 def add(tables: Iterable[tuple[str, Kept]]) -> None:

@@ -25,6 +25,7 @@ from treedp_core.checks import InputError
 from treedp_core.cli import FILE_VARIABLE
 from treedp_core.notebook import Cell, study
 from treedp_core.notebook.code import Ran, given
+from treedp_core.notebook.study import WAITING
 from treedp_core.records import Dataset, HeldColumns
 from treedp_core.records.mock_data import generate
 from treedp_core.tree.text import branching_factors_from_text
@@ -132,7 +133,7 @@ def remove(source: str, *, for_good: bool = False) -> None:
     """
     forget_results()
     if for_good and (table := session_tables.of(source)) is not None:
-        session_tables.let_go(table)
+        session_tables.let_go(table, source)
     session_tables.drop(source)
     if source in session_tables.OWN:
         changed(source="")
@@ -157,6 +158,28 @@ def remove_table(nth: int) -> None:
     """Forget a table that waits on the shelf."""
     forget_results()
     session_tables.let_go(session_tables.shelf().pop(nth))
+
+
+def put_back_removed() -> bool:
+    """Have the table that was removed last where it was, or waiting where another is there now; False where it is gone.
+
+    A name that another table has taken meanwhile gets a number.
+    """
+    last = session_tables.removed()
+    table = None if last is None else last.table
+    if last is None or table is None or not last.has_place:
+        return False
+    session_tables.forget_removed()
+    if (name := session_tables.free_name(table.data.name, None)) != table.data.name:
+        table = table.called(name)
+    if last.slot == WAITING or session_tables.of(last.slot) is not None:
+        session_tables.wait(table)
+        return True
+    session_tables.put(last.slot, replace(table, bins=None))
+    _put_back(table.bins)
+    if last.slot in session_tables.OWN:
+        changed(source=last.slot)
+    return True
 
 
 def changed(*, source: str, recounted: bool = False) -> None:

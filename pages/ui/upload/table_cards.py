@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Final
 
 import streamlit as st
@@ -19,6 +20,8 @@ from treedp_core.records.read.column_cache import HELD_BYTES
 from treedp_core.words import megabytes, plural
 
 RENAME: Final = "What this table is called on every page and in what you keep from now on; at most {} characters."
+
+BACK: Final = f"For {session_tables.SECONDS:.0f} seconds, or until another table is removed, it can be put back."
 
 
 def card(file: session_tables.Kept, slot: str, note: str, *, keeps: bool) -> None:
@@ -42,7 +45,7 @@ def card(file: session_tables.Kept, slot: str, note: str, *, keeps: bool) -> Non
                 help=f"Count another file besides; this one then waits. At most {session_tables.MAX_TABLES} tables.",
             )  # fmt: skip
         st.button("Remove", key=f"{slot}_remove", icon=":material/delete:", on_click=slot_of(slot).remove, args=(slot,),
-                  help="Forget these counts and columns now, and show what stood here before.")  # fmt: skip
+                  help="Forget these counts and columns, and show what stood here before. " + BACK)  # fmt: skip
     required_tables.say_of_data(data)
     if keeps:
         st.caption(_memory_note(file))
@@ -58,7 +61,27 @@ def waiting(slot: str) -> None:
             st.button("Use", key=f"{slot}_use_{nth}", icon=":material/check:", on_click=slot_of(slot).use,
                       args=(slot, nth), help="Have every page work on this table; the other one waits.")  # fmt: skip
             st.button("Remove", key=f"{slot}_forget_{nth}", icon=":material/delete:", on_click=store.remove_table,
-                      args=(nth,), help="Forget the counts and columns of this table now.")  # fmt: skip
+                      args=(nth,), help="Forget the counts and columns of this table. " + BACK)  # fmt: skip
+
+
+def put_back_offer(*slots: str) -> None:
+    """Say of a table removed from one of these slots that it can be put back, until that is over."""
+    last = session_tables.removed()
+    if last is not None and last.slot in slots:
+        st.fragment(_put_back_offer, run_every=last.until - time.monotonic() + 1.0)()
+
+
+def _put_back_offer() -> None:
+    last = session_tables.removed()
+    if last is None or last.table is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f":material/delete: {lit(last.table.data.name, 40)} was removed. {BACK}")
+        if st.button("Put back", key="put_back", icon=":material/undo:", disabled=not last.has_place,
+                     help="Its counts and columns are here again, and what they were called."):  # fmt: skip
+            if not store.put_back_removed():
+                st.toast("The table is gone: open its file again.", icon=":material/delete:")
+            st.rerun()
 
 
 def _name(slot: str, nth: int | None = None) -> None:

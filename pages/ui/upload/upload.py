@@ -27,7 +27,7 @@ from pages.ui.tables.result import State
 from pages.ui.tables.upload_slot import COME, Asks, Candidate, Counting, Slot, Table, read_file, slot_of
 from pages.ui.tables.worker_read import Counted, Reading, say, say_refused
 from pages.ui.upload import required_tables
-from pages.ui.upload.table_cards import card, waiting
+from pages.ui.upload.table_cards import card, put_back_offer, waiting
 from treedp_core.checks import InputError
 from treedp_core.notebook.file.call_json import answers
 from treedp_core.records import HeldColumns, ReadOptions, count_hierarchy, inspect
@@ -101,6 +101,8 @@ def upload(slot: str, *, asks: Asks, path: Path | None = None) -> Candidate | Co
         card(counted, slot, "" if path else ", file discarded", keeps=asks != "prior")
     if slot == "upload":
         waiting(slot)
+    if slot not in session_tables.OWN:
+        put_back_offer(slot)
     if counted is not None and not slot_of(slot).wants:
         return again
     if path is not None:

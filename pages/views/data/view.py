@@ -34,12 +34,14 @@ from pages.ui.tables import session_tables, store
 from pages.ui.tables.experiment_inputs import experiment
 from pages.ui.tables.upload_slot import Candidate, slot_of
 from pages.ui.upload import required_tables as asked_for
+from pages.ui.upload.table_cards import put_back_offer
 from pages.ui.upload.upload import choose_columns, count_without, counted_before, show_count, upload
 from pages.views.data.hierarchy import check, form, levels_in_use, show_levels, warn
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
 from treedp_core.experiment import prepare
 from treedp_core.notebook.export.program import export_name
+from treedp_core.notebook.study import WAITING
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset
 from treedp_core.records.dataset import counts_table
@@ -106,6 +108,7 @@ def choose() -> Candidate | None:
             _generate()
         if source in session_tables.OWN:
             levels(source)
+    put_back_offer(*session_tables.OWN, WAITING)
     if source in ("sample", "generate"):
         return None
     show_count(source)

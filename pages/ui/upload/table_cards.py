@@ -21,7 +21,7 @@ from treedp_core.words import megabytes, plural
 
 RENAME: Final = "What this table is called on every page and in what you keep from now on; at most {} characters."
 
-BACK: Final = f"For {session_tables.SECONDS:.0f} seconds, or until another table is removed, it can be put back."
+BACK: Final = f"For {round(session_tables.SECONDS)} seconds, or until another table is removed, it can be put back."
 
 
 def card(file: session_tables.Kept, slot: str, note: str, *, keeps: bool) -> None:

@@ -62,6 +62,7 @@ core: $(BIN)/.test  ## the core, its views, the rules of the house, and every vi
 stories: $(BIN)/.test  ## six stories of users, in a real Chromium
 	$(BIN)/pytest -q -n $(BROWSERS) -m "story and not contract" tests/browser
 
+pages: export EXAMPLES ?= 100
 pages: $(BIN)/.test  ## what takes long of the core, and every page by its controls
 	$(TESTS) --deselect "$(OPENING)" tests/long tests/pages tests/golden
 

@@ -47,10 +47,12 @@ PagesManager.__init__ = _as_served  # type: ignore[method-assign]
 _MAIN = sys.modules["__main__"]
 IN_CI = os.environ.get("CI", "").lower() == "true"
 
-# Examples are the same on every run in CI, and half as many; at a desk they differ, so that new ones are always tried.
+# Examples are the same on every run in CI; at a desk they differ, so that new ones are always tried. EXAMPLES=500 tries
+# more of them, as `make check` does beyond `make test`.
 _COMMON: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
-settings.register_profile("ci", derandomize=True, database=None, max_examples=50, **_COMMON)
-settings.register_profile("desk", **_COMMON)
+_MANY: dict[str, Any] = {"max_examples": int(os.environ.get("EXAMPLES", "40")), **_COMMON}
+settings.register_profile("ci", derandomize=True, database=None, **_MANY)
+settings.register_profile("desk", **_MANY)
 # A planted fault has to be noticed, which is done at the first example that fails; a smaller one may take minutes.
 settings.register_profile(
     "mutants", derandomize=True, database=None, phases=[Phase.explicit, Phase.generate], **_COMMON

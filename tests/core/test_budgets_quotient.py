@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oracles_budgets import NOISE, node_variances
-from oracles_tree import generalised_least_squares, level_starts, random_parents
+from oracles_tree import level_starts, random_parents
 from treedp_core.errors import METRICS, Tolerance
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.mechanisms.calibration import level_law
@@ -180,12 +180,6 @@ def test_variances_with_levels_not_measured_are_those_of_dense_algebra(
     loss = float(problem.loss(amounts))
     whole = np.mean([np.mean(expected[tree.level(i)]) for i in range(tree.n_levels)]) / 100  # threshold 10, counts 0
     assert loss == pytest.approx(whole, rel=1e-6, abs=1e-12)
-
-
-def test_the_oracle_knows_the_textbook_tree() -> None:
-    """A root and two leaves, all of variance 1: the root 2/3, a leaf 2/3 (by hand: 1/(1 + 1/2); 1/2 + (2/3)/4)."""
-    _, variance = generalised_least_squares([-1, 0, 0], np.zeros(3), np.ones(3))
-    np.testing.assert_allclose(variance, [2 / 3, 2 / 3, 2 / 3], rtol=1e-12)
 
 
 def test_gradients_where_one_child_holds_all_the_variance() -> None:

@@ -46,11 +46,9 @@ TENS = {f"[{age}, {age + 10})": age for age in range(0, 110, 10)}
 NOT_IN_A_ROW = {
     "in the order of text": {label: TENS[label] for label in sorted(TENS)},
     "one is missing": {label: n for label, n in TENS.items() if label != "[40, 50)"},
-    "two overlap": {**AGES, "[90, 110)": 3},
-    "open end": {**AGES, "[100, inf)": 3},
-    "a word among them": {**AGES, "unknown": 3},
-    "whole numbers": {"0-4": 3, "5-17": 2, "18-64": 5},
-}
+    "two overlap": {**AGES, "[90, 110)": 3}, "open end": {**AGES, "[100, inf)": 3},
+    "a word among them": {**AGES, "unknown": 3}, "whole numbers": {"0-4": 3, "5-17": 2, "18-64": 5},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NOT_IN_A_ROW)

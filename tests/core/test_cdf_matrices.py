@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy.linalg import toeplitz
 
+from refusals import refuses
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation, Precision, ProtectedUnit
 from treedp_core.studies.branching import best_shape
@@ -323,18 +324,14 @@ def test_it_stands_beside_trees_at_the_same_promise() -> None:
 
 
 @pytest.mark.parametrize(("settings", "code"), [
-    (replace(GOOD, n_bins=1), "TREE_SHAPE"),
-    (replace(GOOD, n_bins=2**20 + 1), "TREE_SHAPE"),
-    (replace(GOOD, mechanism="laplace"), "STRATEGY_NOISE"),
-    (replace(GOOD, delta=0.0), "DELTA_REQUIRED"),
-    (replace(GOOD, epsilon=1e-4), "NOISE_RANGE"),
-    (replace(GOOD, strategy="cube"), "VALUE_UNKNOWN"),
+    (replace(GOOD, n_bins=1), "TREE_SHAPE"), (replace(GOOD, n_bins=2**20 + 1), "TREE_SHAPE"),
+    (replace(GOOD, mechanism="laplace"), "STRATEGY_NOISE"), (replace(GOOD, delta=0.0), "DELTA_REQUIRED"),
+    (replace(GOOD, epsilon=1e-4), "NOISE_RANGE"), (replace(GOOD, strategy="cube"), "VALUE_UNKNOWN"),
     (replace(GOOD, workload="bins"), "VALUE_UNKNOWN"),
 ])  # fmt: skip
 def test_what_cannot_be_released_is_refused(settings: CdfSettings, code: str) -> None:
-    with pytest.raises(InputError) as refused:
+    with refuses(code):
         plan_cdf(settings)
-    assert refused.value.code == code
     plan = plan_cdf(GOOD)
     for start, stop in ((3, 3), (0, 65), (-1, 4)):
         with pytest.raises(InputError, match="Expected"):

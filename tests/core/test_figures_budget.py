@@ -82,10 +82,6 @@ def test_the_comparison_draws_shares_prior_and_errors() -> None:
     assert fig["layout"]["xaxis2"]["range"][1] > 0.3
 
 
-def test_no_prior_no_box() -> None:
-    assert len(budget.strategies(ROWS[:2], NAMES, error_title="").figure().data) == 4
-
-
 def test_levels_write_what_a_log_axis_cannot_show() -> None:
     fig = decoded(budget.strategy_levels(ROWS, NAMES, y_title="RMSRE").figure())
     written = [trace["text"] for trace in fig["data"] if trace.get("mode") == "text"]
@@ -150,13 +146,6 @@ def test_the_words_on_where_bars_end_stand_below_the_axis_away_from_the_legend()
     assert said == ["RMSRE", "bars end at 3 × the best"]
 
 
-def test_every_strategy_is_in_the_legend_of_the_levels() -> None:
-    fig = budget.strategy_levels(ROWS, NAMES, y_title="RMSRE").figure()
-    assert fig.layout.showlegend is not False
-    named = [trace.name for trace in fig.data if trace.showlegend is not False]
-    assert named[:2] == ["Uniform", "Leaves only"] and len(named) == 3
-
-
 def test_strategies_differ_in_colour_or_pattern() -> None:
     names = ("uniform", "leaves_only", "minimax", "cube_root", "greedy", "optimum", "custom")
     for n_levels in range(2, 8):
@@ -197,12 +186,6 @@ def test_useful_nodes_are_counted() -> None:
         "data"
     ][0]
     assert bars["text"] == ["1 of 1", "1 of 2", "3\u202f000 of 12\u202f000"]
-
-
-def test_a_watermark_is_in_the_figure_itself() -> None:
-    note = reliability.watermark(greedy_figure(), "NOT PRIVATE").layout.annotations[-1]
-    assert note.text == "NOT PRIVATE"
-    assert (note.xref, note.yref) == ("paper", "paper")
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 
 from treedp_core.figures.base import style
-from treedp_core.figures.branching import error_by_height
 from treedp_core.figures.cdf import (
     CdfLines,
-    Gain,
     PipelineCurve,
     band_figure,
     cdf_errors,
-    gain_figure,
     pipeline_figure,
     ratio_bars,
     thinned,
@@ -52,17 +49,6 @@ def test_many_bins_make_small_figures_of_arrays() -> None:
         cdf_errors(lines(10**5), x_title="x").figure(),
     ):
         assert all(isinstance(trace.y, np.ndarray) and trace.y.size <= 2101 for trace in fig.data)
-
-
-def test_the_chosen_range_is_shaded() -> None:
-    fig = band_figure(lines(5), widths(5), x_title="x", chosen=(1.0, 3.0)).figure()
-    assert (fig.layout.shapes[0].x0, fig.layout.shapes[0].x1) == (1.0, 3.0)
-
-
-def test_without_records_the_axes_stand() -> None:
-    none = np.zeros(4, dtype=np.int64)
-    fig = band_figure(CdfLines(np.arange(5.0), none, none, none, (none, none)), widths(4), x_title="x").figure()
-    assert fig.layout.yaxis2.range[1] > 0
 
 
 def test_the_axis_title_is_literal() -> None:
@@ -113,20 +99,6 @@ def test_what_is_far_worse_is_cut_and_keeps_its_number() -> None:
     assert [one.text for one in fig.layout.annotations[1:]] == ["1.0: 1", "3.0: 3", "50.0: 50 →"]
 
 
-def test_dumbbells_start_at_zero_and_grow_with_rows() -> None:
-    gains = [Gain("a", 18.0, 0.5, 10.0, 0.2), Gain("b", 6.0, 0.1, 3.5, 0.1)]
-    fig = gain_figure(gains, x_title="distance").figure()
-    assert fig.layout.xaxis.range[0] == 0
-    assert fig.layout.xaxis.range[1] > 18
-    assert list(fig.layout.yaxis.ticktext) == ["a", "b"]
-    assert [trace.x.tolist() for trace in fig.data[1:]] == [[18.0, 6.0], [10.0, 3.5]]
-
-
-def test_bars_begin_at_the_bound() -> None:
-    fig = ratio_bars(["a", "b"], [2.0, 1.0], x_title="x").figure()
-    assert [shape.x0 for shape in fig.layout.shapes if shape.y0 == shape.y1] == [1, 1]
-
-
 def test_a_name_stands_behind_its_bar_however_long_that_is() -> None:
     """Names above long bars ran into the bar before, where rows are close."""
     fig = ratio_bars(["a", "b", "c"], [26.9, 9.01, 1.02], x_title="x").figure()
@@ -134,9 +106,3 @@ def test_a_name_stands_behind_its_bar_however_long_that_is() -> None:
     assert [(one.x, one.y) for one in fig.layout.annotations] == [(end, row) for row, end in enumerate(ends)]
     assert {one.yanchor for one in fig.layout.annotations} == {"middle"}
     assert 1.0 + 1.5 * (max(ends) - 1.0) < fig.layout.xaxis.range[1]
-
-
-def test_heights_mark_the_best() -> None:
-    fig = error_by_height({"h": [1, 2, 3], "t": ["64", "8 · 8", "4 · 4 · 4"], "r": [5.0, 1.0, 1.2]}).figure()
-    assert fig.data[1].x.tolist() == [2.0]
-    assert fig.layout.yaxis.type == "log"

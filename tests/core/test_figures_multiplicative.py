@@ -9,8 +9,6 @@ from treedp_core.figures.multiplicative import (
     LOOKS,
     accuracy_bars,
     growth_figure,
-    labelled_tree,
-    schedule_figure,
     true_and_released,
 )
 from treedp_core.studies.multiplicative.blocks import Blocks
@@ -30,28 +28,11 @@ def test_growth_leaves_out_what_is_not_there() -> None:
     assert growth_figure({}).figure().layout.xaxis.range[0] < np.log10(2.0)
 
 
-def test_crossings_are_labelled_in_whole_levels() -> None:
-    fig = growth_figure({}, [(8.92, 12.0), (3127.3, 48.0)]).figure()
-    assert list(fig.data[0].text) == ["9", "3\u202f100"]
-
-
 def blocks(n: int, value: float = np.nan) -> Blocks:
     ones = np.ones(n)
     return Blocks(
         np.arange(n, dtype=float), ones, 0 * ones, ones, 5 * ones, 3 * ones, np.full(n, value), np.zeros(n, dtype=int)
     )  # fmt: skip
-
-
-def test_a_tree_before_its_run_has_no_colour_bar() -> None:
-    fig = labelled_tree(blocks(3), []).figure()
-    assert [trace.name for trace in fig.data] == ["no value yet"]
-    assert "5 down to 3" in fig.data[0].hovertext[0]
-    assert labelled_tree(blocks(3, 8.0), [8.0]).figure().data[0].marker.colorbar.title.text == "released"
-
-
-def test_text_stands_in_few_blocks_only() -> None:
-    assert labelled_tree(blocks(64, 8.0), [8.0]).figure().data[0].text is not None
-    assert labelled_tree(blocks(65, 8.0), [8.0]).figure().data[0].text is None
 
 
 @pytest.mark.parametrize("size", [1, 400, 401, 10**6])
@@ -73,13 +54,6 @@ def test_the_band_is_what_alpha_forgives() -> None:
     np.testing.assert_allclose(10.0 ** np.asarray(low.y) - 1.0, 0.5 * w, atol=1e-9)
     np.testing.assert_allclose(10.0 ** np.asarray(high.y) - 1.0, 1.5 * w, atol=1e-9)
     np.testing.assert_allclose(10.0 ** np.asarray(fig.data[1].y) - 1.0, 1.5 * w + 10.0, atol=1e-9)
-
-
-def test_the_promise_is_a_line() -> None:
-    table = {"rounds": np.arange(1, 4), "printed": np.array([0.1, 1.0, 9.0]), "corrected": np.array([0.1, 1.0, 1.5])}
-    fig = schedule_figure(table, promised=2.0, chosen=3).figure()
-    assert 2.0 in [shape.y0 for shape in fig.layout.shapes]
-    assert 3.0 in [shape.x0 for shape in fig.layout.shapes]
 
 
 def test_numbers_of_close_crossings_stand_on_both_sides() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from treedp_core.checks import InputError
+from refusals import refuses
 from treedp_core.records.mock_data import MAX_RECORDS, SHAPES, leaf_counts
 from treedp_core.tree import Tree
 from treedp_core.tree.text import branching_factors_from_text
@@ -29,11 +29,6 @@ def test_counts_add_up_and_repeat_with_the_seed(shape: str) -> None:
     assert (counts == leaf_counts(TREE, shape, 12_345, rng())).all()
     if shape != "uniform":  # the weights themselves are drawn
         assert (counts != leaf_counts(TREE, shape, 12_345, rng(8))).any()
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_a_tree_of_one_leaf_gets_everything(shape: str) -> None:
-    assert leaf_counts(Tree.from_branching_factors(()), shape, 500, rng()).tolist() == [500]
 
 
 def test_zipf_weights_are_the_harmonic_ones_in_random_order() -> None:
@@ -81,37 +76,24 @@ def test_lognormal_weights_have_the_spread_they_say() -> None:
 @pytest.mark.parametrize(
     ("shape", "n", "code"),
     [
-        ("surprise", 1000, "VALUE_UNKNOWN"),
-        ("zipf", 99, "RECORDS_RANGE"),
-        ("zipf", MAX_RECORDS + 1, "RECORDS_RANGE"),
-        ("zipf", 1000.5, "RECORDS_RANGE"),
+        ("surprise", 1000, "VALUE_UNKNOWN"), ("zipf", 99, "RECORDS_RANGE"),
+        ("zipf", MAX_RECORDS + 1, "RECORDS_RANGE"), ("zipf", 1000.5, "RECORDS_RANGE"),
     ],
-)
+)  # fmt: skip
 def test_bad_requests_are_refused(shape: str, n: float, code: str) -> None:
-    with pytest.raises(InputError) as refused:
+    with refuses(code):
         leaf_counts(TREE, shape, n, rng())  # type: ignore[arg-type]
-    assert refused.value.code == code
 
 
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("", "TREE_SHAPE"),
-        ("1", "TREE_SHAPE"),
-        ("0", "TREE_SHAPE"),
-        ("-1", "TREE_SHAPE"),
-        ("2,2,x", "TREE_SHAPE"),
-        ('[2,2,"x"]', "TREE_SHAPE"),
-        ("1.5", "TREE_SHAPE"),
-        ("٣", "TREE_SHAPE"),
-        ("16,,16", "TREE_SHAPE"),
-        ("2," * 150 + "2", "TREE_SHAPE"),
-        ("1000000000", "TOO_MANY_NODES"),
-        (",".join(["10"] * 13), "TOO_MANY_NODES"),
+        ("", "TREE_SHAPE"), ("1", "TREE_SHAPE"), ("0", "TREE_SHAPE"), ("-1", "TREE_SHAPE"), ("2,2,x", "TREE_SHAPE"),
+        ('[2,2,"x"]', "TREE_SHAPE"), ("1.5", "TREE_SHAPE"), ("٣", "TREE_SHAPE"), ("16,,16", "TREE_SHAPE"),
+        ("2," * 150 + "2", "TREE_SHAPE"), ("1000000000", "TOO_MANY_NODES"), (",".join(["10"] * 13), "TOO_MANY_NODES"),
     ],
-)
+)  # fmt: skip
 def test_bad_branching_factors_are_refused(text: str, code: str) -> None:
-    with pytest.raises(InputError) as refused:
+    with refuses(code) as refused:
         branching_factors_from_text(text)
-    assert refused.value.code == code
     assert len(str(refused.value)) < 300

@@ -1,4 +1,4 @@
-"""The lesson: every answer key against the core for a thousand seeds, what is said to wrong answers, and its words."""
+"""The lesson: every answer key against the core for 250 seeds, what is said to wrong answers, and its words."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from treedp_core.studies.ranges import Way, three_ways
 from treedp_core.tree import Tree
 from treedp_core.tree.workloads import Shape, Workload
 
-SEEDS = range(1000)
+SEEDS = range(250)
 REPLACE, ADD = (
     ProtectedUnit(one) for one in (NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_OR_REMOVE_ONE)
 )
@@ -167,7 +167,7 @@ FROM_THE_CORE: dict[str, Callable[[Question], float]] = {
 
 
 @pytest.mark.parametrize("step", EXERCISES)
-def test_every_answer_is_that_of_the_core_for_a_thousand_seeds(step: str) -> None:
+def test_every_answer_is_that_of_the_core_for_250_seeds(step: str) -> None:
     made = [one for seed in SEEDS for one in exercises(step, seed)]
     for question in made:
         exact = FROM_THE_CORE[question.key](question)
@@ -193,15 +193,12 @@ def test_a_child_after_least_squares_is_what_its_exercise_says() -> None:
 
 
 PREDICTED: dict[str, Callable[[], float]] = {
-    "gives": lambda: 100 * risk_of_levels([DiscreteLaplace(50.0)], ADD).posterior(0.5),
-    "noise": lambda: spread(2.0),
-    "who": lambda: float(REPLACE.l1_sensitivity(2)[1]),
-    "ranges": lambda: math.sqrt(100 * 2.8**2),
+    "gives": lambda: 100 * risk_of_levels([DiscreteLaplace(50.0)], ADD).posterior(0.5), "noise": lambda: spread(2.0),
+    "who": lambda: float(REPLACE.l1_sensitivity(2)[1]), "ranges": lambda: math.sqrt(100 * 2.8**2),
     "tree": lambda: float(Shape.full((16, 16)).tree().prefix_cover(100).size),
     "children": lambda: min((2, 4, 8, 16, 64, 4096), key=lambda n: error_of((n,) * round(math.log(4096, n)))),
-    "spend": lambda: best_share(4, 64),
-    "adds": lambda: float(settled(2, 30.0, (12.0, 12.0))[0]),
-}
+    "spend": lambda: best_share(4, 64), "adds": lambda: float(settled(2, 30.0, (12.0, 12.0))[0]),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda one: one.name)
@@ -403,13 +400,10 @@ def settled_total() -> float:
 SHOWN: dict[str, Callable[[], float]] = {
     "gives": exact_counts,
     "noise": lambda: math.sqrt(lab("noise", "plan_mechanism", "plan_allocation", "plan_shares").noise.variance[1]),
-    "who": of_the_scale,
-    "ranges": lambda: one_range("ranges")[0].deviation(*one_range("ranges")[2:]),
-    "tree": lambda: float(one_range("tree")[1].n_counts(*one_range("tree")[2:])),
-    "children": of_the_best,
-    "spend": of_the_bins,
-    "adds": settled_total,
-}
+    "who": of_the_scale, "ranges": lambda: one_range("ranges")[0].deviation(*one_range("ranges")[2:]),
+    "tree": lambda: float(one_range("tree")[1].n_counts(*one_range("tree")[2:])), "children": of_the_best,
+    "spend": of_the_bins, "adds": settled_total,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda one: one.name)
@@ -429,18 +423,6 @@ def test_the_net_error_of_the_tree_is_said_and_is_what_its_page_shows() -> None:
     assert histogram.n_counts(start, stop) == 100
 
 
-def test_what_is_said_of_a_group_too_much_is_true() -> None:
-    """Six groups and four bins, or seven groups less twelve bins: the second is possible, and takes more counts."""
-    asked = step_named("tree").predict
-    children, first = int(asked.given["children"]), int(asked.given["bins"])
-    held = np.zeros(children**2)
-    held[: 7 * children] += 1
-    held[first : first + 12] -= 1
-    assert held.sum() == first and (held[:first] == 1).all()
-    assert {one.value: one.why for one in asked.wrong}[7 + 12].startswith("You may take 12 bins away")
-    assert asked.answer == 6 + 4 < 7 + 12
-
-
 FIXED = ("0 or 1", "between 20 and 65", "1 / ε", "√2", "IV.2", "− 1.", "(children − 1)")
 """Numbers of formulas and of theorems, whatever is asked."""
 
@@ -457,19 +439,3 @@ def test_no_number_that_a_step_says_is_typed(name: str) -> None:
     for fixed in FIXED:
         said = {words.replace(fixed, "") for words in said - docs}
     assert sorted(words for words in said if re.search("[0-9]", words)) == []
-
-
-def test_an_answer_says_the_guess_as_it_was_made() -> None:
-    """Rounded to three digits 4096 would be no number of children; a count of one has no plural."""
-    said = {
-        step: revealed(step, guess).said for step, guess in (("children", 4096.0), ("noise", 0.7071), ("ranges", 2.8))
-    }
-    assert said["children"].startswith("With 4096 children")
-    assert said["noise"].endswith("of 4\u202f000 draws are off by at most your 0.7071.")
-    assert said["ranges"].endswith("once it adds 1 bin.")
-    assert revealed("children", 16.0).said == "With 16 children the error is the least."
-    assert revealed("spend", 73.4).said == "With your 73.4 % the error is within a thousandth of the least."
-    assert revealed("spend", 80.0).said.endswith(" % above the least.")
-    asked = {one.name: one.predict for one in STEPS}
-    assert [asked["children"].written(value) for value in (1.0, 4096.0)] == ["1 child", "4\u202f096 children"]
-    assert [asked["noise"].written(value) for value in (1.0, 2.0 / 3.0)] == ["1 record", "0.667 records"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treedp_core.checks import InputError
+from refusals import refuses
 from treedp_core.errors import METRICS, Tolerance
 from treedp_core.errors.metrics import summarise
 from treedp_core.experiment import Experiment, run
@@ -25,13 +25,11 @@ TRUE = np.array([10, 4, 0, 40])
 @pytest.mark.parametrize(
     ("metric", "expected"),
     [
-        ("rmse", [4, 1, 0, 9]),
-        ("rmsre", [(2 / 10) ** 2, (1 / 5) ** 2, 0, (3 / 40) ** 2]),
-        ("alpha_rmse", [1, (1 - 0.4) ** 2, 0, 0]),
-        ("max_absolute_error", [2, 1, 0, 3]),
+        ("rmse", [4, 1, 0, 9]), ("rmsre", [(2 / 10) ** 2, (1 / 5) ** 2, 0, (3 / 40) ** 2]),
+        ("alpha_rmse", [1, (1 - 0.4) ** 2, 0, 0]), ("max_absolute_error", [2, 1, 0, 3]),
         ("smoothed_relative_error", [2 / 10, 1 / 5, 0, 3 / 40]),
     ],
-)
+)  # fmt: skip
 def test_losses_by_hand(metric: str, expected: list[float]) -> None:
     loss = METRICS[metric].loss(ERRORS, TRUE, Tolerance(alpha=0.1, threshold=5))
     np.testing.assert_allclose(loss, expected, rtol=1e-12)
@@ -126,17 +124,13 @@ def test_errors_fall_as_epsilon_grows(metric: str, epsilon: float) -> None:
 @pytest.mark.parametrize(
     ("alpha", "threshold", "code"),
     [
-        (1.0, 1, "ALPHA_RANGE"),
-        (-0.1, 1, "ALPHA_RANGE"),
-        (float("nan"), 1, "ALPHA_RANGE"),
-        (0.1, 0, "THRESHOLD_RANGE"),
-        (0.1, 1e-300, "THRESHOLD_RANGE"),
+        (1.0, 1, "ALPHA_RANGE"), (-0.1, 1, "ALPHA_RANGE"), (float("nan"), 1, "ALPHA_RANGE"),
+        (0.1, 0, "THRESHOLD_RANGE"), (0.1, 1e-300, "THRESHOLD_RANGE"),
     ],
-)
+)  # fmt: skip
 def test_tolerances_outside_their_range_are_refused(alpha: float, threshold: float, code: str) -> None:
-    with pytest.raises(InputError) as refusal:
+    with refuses(code):
         Tolerance(alpha, threshold)
-    assert refusal.value.code == code
 
 
 def test_a_loss_too_rare_to_see_is_not_called_certain() -> None:

@@ -58,13 +58,10 @@ def by_label(data: Dataset, cells: list[str]) -> list[int]:
 
 
 GRIDS = {
-    "pH": (0, 140, 1, 140),
-    "prices": (0, 2000, 2, 2000),
-    "longitude": (-1800, 1800, 1, 3600),
-    "latitude": (-90000, 90000, 3, 360),
-    "micrograms": (1, 4097, 6, 512),
+    "pH": (0, 140, 1, 140), "prices": (0, 2000, 2, 2000), "longitude": (-1800, 1800, 1, 3600),
+    "latitude": (-90000, 90000, 3, 360), "micrograms": (1, 4097, 6, 512),
     "large": (10**14 - 600, 10**14 + 600, 6, 300),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", GRIDS)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from refusals import refuses
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.plans import ReleasePlan, records_of, recount
@@ -52,9 +53,9 @@ def written(value: int, cents: int, decimal: str, thousands: str) -> str:
 
 @pytest.mark.parametrize("cell", ["1.328,16", "1,234.50", "1 234,5", "1'234", "1,500", "12,5", "1.234.567"])
 def test_a_number_in_other_marks_is_refused_and_the_option_named(cell: str) -> None:
-    with pytest.raises(InputError, match=r"by the option marks.*\{'pay': ") as refusal:
+    with refuses("MARKS", r"by the option marks.*\{'pay': ") as refusal:
         count_bins(f"pay;x\n900;a\n{cell};b\n".encode(), "pay", lower=0, upper=2000, n_bins=2)
-    assert refusal.value.code == "MARKS" and "row 3" in str(refusal.value)
+    assert "row 3" in str(refusal.value)
 
 
 @pytest.mark.parametrize("file", [GERMAN, GERMAN.replace(b";", b","), GERMAN.replace(b";", b"\t")])
@@ -139,9 +140,8 @@ def test_counts_beside_categories_have_marks_too() -> None:
 
 @pytest.mark.parametrize("marks", [{"who": ","}, {"pay": ",,"}, {"pay": ""}])
 def test_marks_that_nothing_can_mean_are_refused(marks: dict[str, str]) -> None:
-    with pytest.raises(InputError) as refusal:
+    with refuses("MARKS"):
         count_bins(GERMAN, "pay", lower=0, upper=9, n_bins=3, marks=marks)
-    assert refusal.value.code == "MARKS"
 
 
 def test_a_range_of_bins_is_not_read_by_a_thousandth() -> None:
@@ -212,9 +212,8 @@ def test_leaving_rows_out_is_counting_the_file_without_them(rows: list[Any], out
 
 @pytest.mark.parametrize("out", [{"n": ["1"]}, {"state": []}, {"state": "Total"}])
 def test_what_cannot_be_left_out_is_refused(out: dict[str, Any]) -> None:
-    with pytest.raises(InputError) as refusal:
+    with refuses("LEFT_OUT"):
         count_hierarchy(CENSUS, ["state"], domain=FROM_DATA, weight="n", left_out=out)
-    assert refusal.value.code == "LEFT_OUT"
 
 
 def test_words_for_totals_are_words() -> None:

@@ -55,12 +55,10 @@ def test_blank_lines_are_noted_wherever_a_block_ends(content: str, size: int) ->
 
 ROWS = b"a,n\n" + b"x,1\ny,2\n" * 9
 FORMS = {
-    "plain": ROWS,
-    "CRLF": ROWS.replace(b"\n", b"\r\n"),
-    "blank at the end": ROWS + b"\n",
+    "plain": ROWS, "CRLF": ROWS.replace(b"\n", b"\r\n"), "blank at the end": ROWS + b"\n",
     "CRLF, blank at the end": ROWS.replace(b"\n", b"\r\n") + b"\r\n" * 5,
     "quoted, blank at the end": ROWS.replace(b"x", b'"x"') + b"\n\n",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from treedp_core.checks import InputError
+from refusals import refuses
 from treedp_core.records import count_hierarchy, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.read import columns, sources
 from treedp_core.records.read.columns import LabelColumn, ShortTexts
@@ -93,9 +93,8 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_bad_label_long_after_short_ones_is_refused_with_its_row(late: str, code: str | None) -> None:
     lines = [f"{v % 7}" for v in range(9_000)]
     lines[8_000] = late
-    with pytest.raises(InputError, match=r"row 8.002" if code else None) as refused:
+    with refuses(code or "ROW_TOO_LONG", r"row 8.002" if code else None):
         count_hierarchy("\n".join(["c", *lines]).encode(), ["c"], domain=domain_taken_from_the_data())
-    assert refused.value.code == (code or "ROW_TOO_LONG")
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -114,15 +113,14 @@ def test_a_file_whose_labels_grow_longer_is_counted_whole() -> None:
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("bad", [b"\xff", b"a\xc3", b"\xc3\x28", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80"])
-@pytest.mark.parametrize("row", [30, 150_000, 199_999])
+@pytest.mark.parametrize("row", [30, 15_000, 19_999])
 @pytest.mark.parametrize("others", ["a", "a label of a dictionary", "ä"])
 def test_bytes_that_are_no_text_are_refused_wherever_they_come(bad: bytes, row: int, others: str) -> None:
     """In what is looked at first, after it, and cut off at the end of the file; among plain letters and others."""
-    lines = [others.encode()] * 200_000
+    lines = [others.encode()] * 20_000
     lines[row] = bad
-    with pytest.raises(InputError) as refused:
+    with refuses("ENCODING"):
         count_hierarchy(b"c\n" + b"\n".join(lines), ["c"], domain=domain_taken_from_the_data())
-    assert refused.value.code == "ENCODING"
 
 
 @pytest.mark.usefixtures("small_blocks")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from refusals import refuses
 from treedp_core.checks import InputError
 from treedp_core.records.strict_json import members, parse
 
@@ -21,30 +22,21 @@ DEEP = 100_000
     ("content", "code"),
     [
         (pickle.dumps({"eps": 1}), "CONFIG_NOT_JSON"),
-        (b"!!python/object/apply:os.system ['touch /tmp/canary']", "CONFIG_NOT_JSON"),
-        (b"", "CONFIG_NOT_JSON"),
-        (b"\xff\xfe{\x00}\x00", "CONFIG_NOT_JSON"),
-        (b'{"eps": 1}{"eps": 2}', "CONFIG_NOT_JSON"),
-        (b'{"eps": NaN}', "CONFIG_VALUE"),
-        (b'{"eps": Infinity}', "CONFIG_VALUE"),
-        (b'{"eps": -Infinity}', "CONFIG_VALUE"),
-        (b'{"eps": 1e400}', "CONFIG_VALUE"),
-        (b'{"eps": -1E+0400}', "CONFIG_VALUE"),
-        (b'{"eps": ' + b"9" * 250 + b"e99}", "CONFIG_VALUE"),
+        (b"!!python/object/apply:os.system ['touch /tmp/canary']", "CONFIG_NOT_JSON"), (b"", "CONFIG_NOT_JSON"),
+        (b"\xff\xfe{\x00}\x00", "CONFIG_NOT_JSON"), (b'{"eps": 1}{"eps": 2}', "CONFIG_NOT_JSON"),
+        (b'{"eps": NaN}', "CONFIG_VALUE"), (b'{"eps": Infinity}', "CONFIG_VALUE"),
+        (b'{"eps": -Infinity}', "CONFIG_VALUE"), (b'{"eps": 1e400}', "CONFIG_VALUE"),
+        (b'{"eps": -1E+0400}', "CONFIG_VALUE"), (b'{"eps": ' + b"9" * 250 + b"e99}", "CONFIG_VALUE"),
         (b'{"eps": ' + b"9" * 150 + b"e200}", "CONFIG_VALUE"),
-        (b'{"eps": ' + b"9" * 1_000_000 + b"}", "CONFIG_VALUE"),
-        (b'{"eps": 1, "eps": 100}', "CONFIG_DUPLICATE_KEY"),
-        (b'{"a": {"eps": 1, "eps": 100}}', "CONFIG_DUPLICATE_KEY"),
-        (b"[" * DEEP + b"]" * DEEP, "CONFIG_TOO_DEEP"),
+        (b'{"eps": ' + b"9" * 1_000_000 + b"}", "CONFIG_VALUE"), (b'{"eps": 1, "eps": 100}', "CONFIG_DUPLICATE_KEY"),
+        (b'{"a": {"eps": 1, "eps": 100}}', "CONFIG_DUPLICATE_KEY"), (b"[" * DEEP + b"]" * DEEP, "CONFIG_TOO_DEEP"),
         (b'{"a":' * DEEP + b"1" + b"}" * DEEP, "CONFIG_TOO_DEEP"),
-        (b'["]]]]", ' + b'"\\"]", [' * DEEP, "CONFIG_TOO_DEEP"),
-        (b" " * 2_000_001, "CONFIG_TOO_LARGE"),
+        (b'["]]]]", ' + b'"\\"]", [' * DEEP, "CONFIG_TOO_DEEP"), (b" " * 2_000_001, "CONFIG_TOO_LARGE"),
     ],
 )  # fmt: skip
 def test_refused(content: bytes, code: str) -> None:
-    with pytest.raises(InputError) as refused:
+    with refuses(code) as refused:
         parse(content, most=2_000_000)
-    assert refused.value.code == code
     assert len(str(refused.value)) < 200
     assert str(refused.value).count(". ") == 0
 
@@ -52,20 +44,14 @@ def test_refused(content: bytes, code: str) -> None:
 @pytest.mark.parametrize(
     ("given_", "code"),
     [
-        ({"eps": True}, "CONFIG_TYPE"),
-        ({"eps": "1"}, "CONFIG_TYPE"),
-        ({"eps": None}, "CONFIG_TYPE"),
-        ({"eps": 2**60}, "CONFIG_TYPE"),
-        ({"eps": [1]}, "CONFIG_TYPE"),
-        ([], "CONFIG_TYPE"),
-        ({}, "CONFIG_MISSING_KEY"),
-        ({"eps": 1, "path": "../../etc/passwd"}, "CONFIG_UNKNOWN_KEY"),
+        ({"eps": True}, "CONFIG_TYPE"), ({"eps": "1"}, "CONFIG_TYPE"), ({"eps": None}, "CONFIG_TYPE"),
+        ({"eps": 2**60}, "CONFIG_TYPE"), ({"eps": [1]}, "CONFIG_TYPE"), ([], "CONFIG_TYPE"),
+        ({}, "CONFIG_MISSING_KEY"), ({"eps": 1, "path": "../../etc/passwd"}, "CONFIG_UNKNOWN_KEY"),
     ],
-)
+)  # fmt: skip
 def test_members_refused(given_: Any, code: str) -> None:
-    with pytest.raises(InputError) as refused:
+    with refuses(code):
         members(given_, "The file", eps=float)
-    assert refused.value.code == code
 
 
 def test_a_list_of_many_pieces_is_not_nested() -> None:

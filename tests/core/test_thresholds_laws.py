@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import oracles_thresholds as oracle
-from treedp_core.checks import InputError
+from refusals import refuses
 from treedp_core.mechanisms.thresholds.sparse_vector import NoiseLaw, sparse, waiting_times
 from treedp_core.noise.truncated_laplace import (
     DiscreteTruncatedLaplace,
@@ -192,9 +192,8 @@ def test_sparse_draws_the_thresholds_noise_anew_after_a_positive_answer() -> Non
 
 @pytest.mark.parametrize("c", [0, 1.01, 1.5, -1])
 def test_sparse_takes_whole_cut_offs_only(c) -> None:
-    with pytest.raises(InputError, match=r"cut_off to be a whole number") as caught:
+    with refuses("CUT_OFF", r"cut_off to be a whole number"):
         sparse(rng(), np.array([1.0]), 1.0, 1.0, c)
-    assert caught.value.code == "CUT_OFF"
 
 
 def loss(law: str, a: float, b: float, before: list, after: list, threshold: float) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from oracles_cdf import cover, cover_matrix, plain_means
-from treedp_core.checks import InputError
+from refusals import refuses
 from treedp_core.tree import Tree
 from treedp_core.tree.workloads import (
     Shape,
@@ -65,12 +65,6 @@ def test_digit_sums_count_how_often_nodes_stand_in_covers(shape: Shape) -> None:
     assert digit_sums(shape) == [int(matrices[level].sum()) for level in range(1, shape.height + 1)]
 
 
-def test_digit_sums_by_hand() -> None:
-    """Radix (2, 3), j = 0, ..., 4 is 00 01 02 10 11: first digits add up to 2, second ones to 4."""
-    assert digit_sums(Shape((2, 3), 5)) == [2, 4]
-    assert digit_sums(Shape((10, 10, 10), 1000)) == [4500, 4500, 4500]
-
-
 @pytest.mark.parametrize("shape", SHAPES, ids=ids)
 def test_level_weights_give_the_mean_variance_of_prefixes_and_ranges(shape: Shape) -> None:
     variance = np.random.default_rng(2).uniform(0.5, 4.0, shape.height + 1)
@@ -103,27 +97,17 @@ def test_true_counts_give_the_true_cdf_and_huge_k_stays_exact() -> None:
 
 
 REFUSED: list[tuple[Any, Any, str]] = [
-    (Shape, ((2, 3), 7), "TREE_SHAPE"),
-    (Shape, ((2, 3), 1), "TREE_SHAPE"),
-    (Shape, ((2, 3), 0), "TREE_SHAPE"),
-    (Shape, ((2, 1, 3), 5), "TREE_SHAPE"),
-    (Shape, ((), 2), "TREE_SHAPE"),
-    (Shape, ((2.5, 4), 5), "TREE_SHAPE"),
-    (Shape, ((2,), 1.5), "TREE_SHAPE"),
-    (Shape, ((10**19,), 5), "TREE_SHAPE"),
-    (Shape.full, ((1,),), "TREE_SHAPE"),
+    (Shape, ((2, 3), 7), "TREE_SHAPE"), (Shape, ((2, 3), 1), "TREE_SHAPE"), (Shape, ((2, 3), 0), "TREE_SHAPE"),
+    (Shape, ((2, 1, 3), 5), "TREE_SHAPE"), (Shape, ((), 2), "TREE_SHAPE"), (Shape, ((2.5, 4), 5), "TREE_SHAPE"),
+    (Shape, ((2,), 1.5), "TREE_SHAPE"), (Shape, ((10**19,), 5), "TREE_SHAPE"), (Shape.full, ((1,),), "TREE_SHAPE"),
     (lambda: Shape((1000,) * 3, 10**9).tree(), (), "TOO_MANY_NODES"),
-    (lambda: Shape((10**9,), 10**9).tree(), (), "TOO_MANY_NODES"),
-    (n_records_checked, (0,), "RECORDS_RANGE"),
-    (range_count, (np.arange(4.0), 2, 2), "RANGE_BOUNDS"),
-    (range_count, (np.arange(4.0), 0, 5), "RANGE_BOUNDS"),
+    (lambda: Shape((10**9,), 10**9).tree(), (), "TOO_MANY_NODES"), (n_records_checked, (0,), "RECORDS_RANGE"),
+    (range_count, (np.arange(4.0), 2, 2), "RANGE_BOUNDS"), (range_count, (np.arange(4.0), 0, 5), "RANGE_BOUNDS"),
     (prefix_estimates, (Tree.from_child_counts([np.array([2]), np.array([0, 2])]), np.ones(5)), "TREE_SHAPE"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("call", "arguments", "code"), REFUSED)
 def test_refuses_in_one_sentence(call: Any, arguments: Any, code: str) -> None:
-    with pytest.raises(InputError) as refusal:
+    with refuses(code):
         call(*arguments)
-    assert refusal.value.code == code
-    assert str(refusal.value).endswith(".") and "\n" not in str(refusal.value)

@@ -30,28 +30,21 @@ def loaders(*modules: Any) -> list[Any]:
     return [lambda module=module: module for module in modules]
 
 
-def test_a_ratio_at_its_target_holds(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(module(("1a", "counts", 0.1, 0.1, ""))) == 0
-    assert "holds" in capsys.readouterr().out
-
-
-def test_one_ratio_above_its_target_fails_the_run(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(module(("1a", "counts", 0.05, 0.1, ""), ("1b", "file", 0.71, 0.7, ""))) == 1
-    assert "falls short" in capsys.readouterr().out
-
-
-def test_a_ratio_that_is_no_number_falls_short() -> None:
-    assert run(module(("1a", "counts", float("nan"), 0.1, ""))) == 1
-
-
-def test_a_missing_peer_is_named_and_does_not_fail(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(module(("1a", "counts", None, 0.1, "polars"))) == 0
-    assert "missing peer: polars" in capsys.readouterr().out
-
-
-def test_a_row_without_a_target_is_reported_and_does_not_fail(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(module(("11", "sweep", 99.0, None, ""))) == 0
-    assert "reported" in capsys.readouterr().out
+@pytest.mark.parametrize(
+    ("rows", "code", "said"),
+    [
+        ([("1a", "counts", 0.1, 0.1, "")], 0, "holds"),
+        ([("1a", "counts", 0.05, 0.1, ""), ("1b", "file", 0.71, 0.7, "")], 1, "falls short"),
+        ([("1a", "counts", float("nan"), 0.1, "")], 1, "falls short"),
+        ([("1a", "counts", None, 0.1, "polars")], 0, "missing peer: polars"),
+        ([("11", "sweep", 99.0, None, "")], 0, "reported"),
+    ],
+)
+def test_a_row_fails_the_run_where_its_ratio_is_above_its_target(
+    rows: list[Any], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(module(*rows)) == code
+    assert said in capsys.readouterr().out
 
 
 def test_a_row_may_leave_its_id_to_its_name() -> None:

@@ -11,48 +11,25 @@ from pathlib import PurePosixPath
 from browsing import ROOT
 
 BANNED = {
-    "errs": r"\berr(?:s|ed|ing)?\b",
-    "is told": r"\b(?:is|are|was|were|be|been) told\b",
-    "what it rests on": r"\b(?:what|all) (?:\w+ )?(?:\w+ )?rests? on\b",
-    "off by": r"\boff by\b",
-    "lets go of": r"\blets? go of\b",
-    "he": r"\b(?:he|she|his|hers?|him)\b",
-}
+    "errs": r"\berr(?:s|ed|ing)?\b", "is told": r"\b(?:is|are|was|were|be|been) told\b",
+    "what it rests on": r"\b(?:what|all) (?:\w+ )?(?:\w+ )?rests? on\b", "off by": r"\boff by\b",
+    "lets go of": r"\blets? go of\b", "he": r"\b(?:he|she|his|hers?|him)\b",
+}  # fmt: skip
 """A word in docs/style.md, and the pattern of what is meant."""
 
 LEFT = {
-    "page branching": 2,
-    "page budget": 1,
-    "page cdf": 7,
-    "page consistency": 1,
-    "page lab": 2,
-    "page methods": 1,
-    "page multiplicative": 5,
-    "page plan": 1,
-    "page protects": 8,
-    "page ranges": 1,
-    "page topdown": 5,
-    "pages/ui/figure/pictures.py": 1,
-    "treedp_core/errors/metrics.py": 5,
-    "treedp_core/mechanisms/stability.py": 1,
-    "treedp_core/notebook/comparison/pairs.py": 1,
-    "treedp_core/plans/programs.py": 1,
-    "treedp_core/plans/words.py": 1,
-    "treedp_core/postprocess/__init__.py": 3,
-    "treedp_core/postprocess/chains.py": 2,
-    "treedp_core/studies/cdf/baselines.py": 3,
-    "treedp_core/studies/cdf/release.py": 3,
-    "treedp_core/studies/cdf/method_cards.py": 2,
-    "treedp_core/studies/lesson/exercises.py": 3,
-    "treedp_core/studies/lesson/reveal.py": 8,
-    "treedp_core/studies/lesson/steps.py": 9,
-    "treedp_core/studies/methods/letters.py": 1,
-    "treedp_core/studies/methods/papers/boninsegna.py": 1,
-    "treedp_core/studies/methods/papers/dawson.py": 1,
-    "treedp_core/studies/methods/papers/ghazi.py": 3,
-    "treedp_core/studies/multiplicative/method_cards.py": 4,
-    "treedp_core/studies/multiplicative/tree_bounds.py": 1,
-}
+    "page branching": 2, "page budget": 1, "page cdf": 7, "page consistency": 1, "page lab": 2, "page methods": 1,
+    "page multiplicative": 5, "page plan": 1, "page protects": 8, "page ranges": 1, "page topdown": 5,
+    "pages/ui/figure/pictures.py": 1, "treedp_core/errors/metrics.py": 5, "treedp_core/mechanisms/stability.py": 1,
+    "treedp_core/notebook/comparison/pairs.py": 1, "treedp_core/plans/programs.py": 1,
+    "treedp_core/plans/words.py": 1, "treedp_core/postprocess/__init__.py": 3, "treedp_core/postprocess/chains.py": 2,
+    "treedp_core/studies/cdf/baselines.py": 3, "treedp_core/studies/cdf/release.py": 3,
+    "treedp_core/studies/cdf/method_cards.py": 2, "treedp_core/studies/lesson/exercises.py": 3,
+    "treedp_core/studies/lesson/reveal.py": 8, "treedp_core/studies/lesson/steps.py": 9,
+    "treedp_core/studies/methods/letters.py": 1, "treedp_core/studies/methods/papers/boninsegna.py": 1,
+    "treedp_core/studies/methods/papers/dawson.py": 1, "treedp_core/studies/methods/papers/ghazi.py": 3,
+    "treedp_core/studies/multiplicative/method_cards.py": 4, "treedp_core/studies/multiplicative/tree_bounds.py": 1,
+}  # fmt: skip
 """Uses from before: of a page's files together, as its sentences move among them, else of a file."""
 
 

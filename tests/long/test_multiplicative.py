@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles_multiplicative as oracle
+from refusals import refuses
 from treedp_core import postprocess
 from treedp_core.allocation import minimax
-from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, Tolerance
 from treedp_core.experiment import Experiment, draw_once, run
 from treedp_core.noise import DiscreteLaplace, Gaussian, Laplace
@@ -136,10 +136,6 @@ def test_experiments_with_shrinkage_have_the_exact_error() -> None:
 def test_the_theorem_with_its_best_eta(alpha: float, epsilon: float, delta: float, d: int) -> None:
     ours = float(theorem_error(alpha, epsilon, delta, d))
     assert ours == pytest.approx(oracle.theorem_error(alpha, epsilon, delta, d), rel=1e-3)
-
-
-def test_the_theorem_at_a_thousand_levels() -> None:
-    assert float(theorem_error(0.5, 1.0, 1e-6, 1000)) == pytest.approx(1.4e6, rel=0.05)
 
 
 @pytest.mark.parametrize("law", [Laplace(3.0), Gaussian(2.0), DiscreteLaplace(0.4)])
@@ -369,7 +365,5 @@ def test_where_the_papers_constants_pay(alpha: float, expected: tuple[float, flo
     ],
 )
 def test_refusals(call: Callable[[], object], code: str) -> None:
-    with pytest.raises(InputError) as caught:
+    with refuses(code):
         call()
-    assert caught.value.code == code
-    assert str(caught.value).count(". ") == 0 and str(caught.value).endswith(".")

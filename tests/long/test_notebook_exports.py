@@ -8,15 +8,15 @@ import hashlib
 import io
 import json
 import re
-import subprocess
-import sys
 import zipfile
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fresh import Done, fresh, here
 from treedp_core.figures.base.export_layout import Dress, dressed
 from treedp_core.figures.base.image import plotly_js
 from treedp_core.notebook import Cell, DataNote
@@ -40,13 +40,10 @@ data = count_hierarchy(DATA, ['x'], domain=domain)
 dict(total=(data.total,))"""
 FIGURE = {"data": [{"type": "scatter", "x": [1, 2], "y": [3, 1], "name": "a"}], "layout": {"height": 300}}
 HOSTILE = [
-    '<img src=x onerror="alert(1)">',
-    "</script><script>alert(1)</script>",
+    '<img src=x onerror="alert(1)">', "</script><script>alert(1)</script>",
     "![x](http://evil.example/a.png) [y](javascript:alert(1)) http://evil.example",
-    '"""\nimport os\nos.system("true")\n"""',
-    "`</code><b>` \\` $x$ **<i>**",
-    "# %%\r\nraise SystemExit",
-]
+    '"""\nimport os\nos.system("true")\n"""', "`</code><b>` \\` $x$ **<i>**", "# %%\r\nraise SystemExit",
+]  # fmt: skip
 
 
 def cell(number: int = 0, **more: Any) -> Cell:
@@ -61,12 +58,10 @@ def sources(notebook: bytes, kind: str = "code") -> list[str]:
     return [one["source"] for one in json.loads(notebook)["cells"] if one["cell_type"] == kind]
 
 
-def ran(code: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Code run by a fresh interpreter in a folder."""
+def ran(code: str, folder: Path, *arguments: str, how: Callable[..., Done] = here) -> Done:
+    """Code run as a program in a folder."""
     (folder / "program.py").write_text(code, encoding="utf-8")
-    return subprocess.run(
-        [sys.executable, "program.py", *arguments], cwd=folder, capture_output=True, text=True, check=False
-    )
+    return how(folder, "program.py", *arguments)
 
 
 # --- code that may leave ---------------------------------------------------------------------------------------------
@@ -113,7 +108,7 @@ def test_nothing_of_a_notebook_runs_while_it_is_looked_at(tmp_path: Path) -> Non
 
 def test_a_script_writes_its_tables_where_it_is_told(tmp_path: Path) -> None:
     script = script_of([cell(1), cell(2, name="Again: ../x", note="two\nlines")], "Survey")
-    done = ran(script, tmp_path, "out")
+    done = ran(script, tmp_path, "out", how=fresh)
     assert done.returncode == 0, done.stderr
     written = {one.name: one.read_text("utf-8-sig") for one in (tmp_path / "out").iterdir()}
     assert written == dict.fromkeys(("1-errors.csv", "2-again-x.csv"), "level,nodes\n0,1\n1,2\n2,4\n")

@@ -22,9 +22,9 @@ import pytest
 import treedp_core
 from browsing import ROOT, SAFE_ENVIRONMENT, free_port, wait_until_healthy
 from gallery import MOST_BYTES, pictures
+from refusals import refuses
 from sample_data.catalogue import count_sample
 from treedp_core import cli
-from treedp_core.checks import InputError
 from treedp_core.notebook.code import call
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -51,19 +51,13 @@ def test_every_setting_exists_in_streamlit() -> None:
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
-        ("server.address", "127.0.0.1"),
-        ("server.allowedHosts", ["localhost", "127.0.0.1", "::1"]),
-        ("client.allowedOrigins", []),
-        ("logger.hideWelcomeMessage", True),
-        ("server.enableCORS", True),
-        ("server.enableXsrfProtection", True),
-        ("server.enableStaticServing", False),
-        ("browser.gatherUsageStats", False),
-        ("client.showErrorDetails", "none"),
-        ("client.showErrorLinks", False),
+        ("server.address", "127.0.0.1"), ("server.allowedHosts", ["localhost", "127.0.0.1", "::1"]),
+        ("client.allowedOrigins", []), ("logger.hideWelcomeMessage", True), ("server.enableCORS", True),
+        ("server.enableXsrfProtection", True), ("server.enableStaticServing", False),
+        ("browser.gatherUsageStats", False), ("client.showErrorDetails", "none"), ("client.showErrorLinks", False),
         ("client.disableDataExport", True),
     ],
-)
+)  # fmt: skip
 def test_shipped_settings_are_careful(setting: str, value: object) -> None:
     assert flat(CONFIG)[setting] == value
 
@@ -146,9 +140,8 @@ def test_a_port_in_use_names_the_next_free_one(started: list[Any], capsys: pytes
 
 
 def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="There is no file") as refusal:
+    with refuses("FILE_MISSING", "There is no file"):
         cli.environment({}, str(tmp_path))
-    assert refusal.value.code == "FILE_MISSING"
 
 
 def test_streamlit_s_port_variable_counts_when_none_is_asked_for() -> None:

@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import oracles_plans as oracle
+from refusals import refuses
 from treedp_core.checks import InputError
 from treedp_core.mechanisms.thresholds import plans
 from treedp_core.mechanisms.thresholds.answers import Draw
@@ -104,9 +105,8 @@ def test_a_plan_that_forgets_what_is_rare_is_refused() -> None:
     plan = tuned_plan(0.5, 1.0, 1e-6, 1000, 10_000)
     assert plan.exact_epsilon > 1
     for smaller in ({"epsilon": 0.99}, {"delta": 0.9e-6}):
-        with pytest.raises(InputError) as refused:
+        with refuses("PLAN_BUDGET"):
             replace(plan, **smaller)
-        assert refused.value.code == "PLAN_BUDGET"
 
 
 def test_the_root_is_paid_for_out_of_the_total() -> None:
@@ -167,12 +167,6 @@ def test_the_smallest_threshold_is_tight_and_above_the_printed_one(alpha: float)
     printed = 162 * (1 + alpha) ** 2 / alpha**4 * 8 * math.log(4 * d / eta)
     assert tau / printed == pytest.approx(2 / 9 * (3 + 2 * alpha) ** 3 / (6 + 5 * alpha), rel=1e-12)
     assert least_threshold(alpha, 1.0, 1e-6, eta, d, private_root=True) == pytest.approx(2 * tau)
-
-
-def test_the_ratio_at_one_half() -> None:
-    assert least_threshold(0.5, 1.0, 1e-6, 1e-4, 100) / 709_241 == pytest.approx(1.6732, abs=2e-4)
-    printed = 162 * 2.25 * 16 * 8 * math.log(4e6)
-    assert least_threshold(0.5, 1.0, 1e-6, 1e-4, 100) / printed == pytest.approx(1.6732, abs=5e-5)
 
 
 @pytest.mark.parametrize(("n_rounds", "overspend"), [(5, 3.8), (10, 42), (20, 1788), (50, 2.8e7)])
@@ -364,10 +358,8 @@ def test_adversarial_trees_stay_within_the_proven_error() -> None:
 )
 @pytest.mark.parametrize("rule", sorted(RULES))
 def test_refusals_of_every_plan(rule: str, call: Callable[[Callable[..., Plan]], object], code: str) -> None:
-    with pytest.raises(InputError) as caught:
+    with refuses(code):
         call(RULES[rule])
-    assert caught.value.code == code
-    assert str(caught.value).count(". ") == 0 and str(caught.value).endswith(".")
 
 
 @pytest.mark.parametrize(
@@ -385,10 +377,8 @@ def test_refusals_of_every_plan(rule: str, call: Callable[[Callable[..., Plan]],
     ],
 )
 def test_other_refusals(call: Callable[[], object], code: str) -> None:
-    with pytest.raises(InputError) as caught:
+    with refuses(code):
         call()
-    assert caught.value.code == code
-    assert str(caught.value).count(". ") == 0 and str(caught.value).endswith(".")
 
 
 def test_a_total_below_the_first_threshold_has_one_round() -> None:

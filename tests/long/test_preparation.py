@@ -20,6 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from refusals import refuses
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.plans import ReleasePlan, preparation, records_of, recount
@@ -87,22 +88,14 @@ FORMS: dict[str, tuple[str, Callable[[Rows], bytes]]] = {
     "tab": ("tsv", lambda rows: text_of(rows, "\t").encode()),
     "bar": ("csv", lambda rows: text_of(rows, "|").encode("utf-8-sig")),
     "utf-16": ("csv", lambda rows: text_of(rows, ",").encode("utf-16")),
-    "gz": ("csv.gz", lambda rows: gzip.compress(text_of(rows, ",").encode())),
-    "parquet": ("parquet", parquet),
-    "arrow": ("arrow", arrow),
-    "excel": ("xlsx", excel),
-    "json": ("json", lambda rows: json.dumps(rows).encode()),
+    "gz": ("csv.gz", lambda rows: gzip.compress(text_of(rows, ",").encode())), "parquet": ("parquet", parquet),
+    "arrow": ("arrow", arrow), "excel": ("xlsx", excel), "json": ("json", lambda rows: json.dumps(rows).encode()),
     "json lines": ("jsonl", lambda rows: "\n".join(map(json.dumps, rows)).encode()),
-}
+}  # fmt: skip
 PLACES = [
-    ("Nord", "Köln"),
-    ("Nord", "Ulm"),
-    ("Süd", "Ulm"),
-    ("Süd", "+1"),
-    ("Süd", 'a "b", c'),
-    ("West", "Ulm"),
+    ("Nord", "Köln"), ("Nord", "Ulm"), ("Süd", "Ulm"), ("Süd", "+1"), ("Süd", 'a "b", c'), ("West", "Ulm"),
     (None, "Ulm"),
-]
+]  # fmt: skip
 ROWS: Rows = [
     {
         "region": PLACES[i % 7][0], "town": PLACES[i % 7][1], "works": i % 3 == 0, "age": (7 * i) % 50,
@@ -319,9 +312,8 @@ def test_other_records_than_the_plan_s_are_refused() -> None:
     file = FORMS["comma"][1](ROWS)
     plan = ReleasePlan.of(Experiment(), COUNTS["product"](file))
     for other, why in (("weights", "another way"), ("booleans", "other columns"), ("nested", "does not list")):
-        with pytest.raises(InputError, match=why) as refused:
+        with refuses("RECORDS_OTHER", why):
             records_of(plan, COUNTS[other](file))
-        assert refused.value.code == "RECORDS_OTHER"
 
 
 def test_the_command_writes_one_file_and_says_what_is_exact_beside_it(tmp_path: Path) -> None:

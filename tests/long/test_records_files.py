@@ -61,36 +61,27 @@ def count(origin: Any, **settings: Any) -> Any:
 
 
 FORMS: dict[str, Callable[[], Any]] = {
-    "CR": lambda: TEXT.replace(b"\n", b"\r"),
-    "CRLF": lambda: TEXT.replace(b"\n", b"\r\n"),
-    "mixed ends": lambda: TEXT.replace(b"\n", b"\r\n", 2),
-    "no last line end": lambda: TEXT.rstrip(b"\n"),
-    "blank lines": lambda: TEXT.replace(b"\n", b"\n\n"),
-    "byte order mark": lambda: codecs.BOM_UTF8 + TEXT,
+    "CR": lambda: TEXT.replace(b"\n", b"\r"), "CRLF": lambda: TEXT.replace(b"\n", b"\r\n"),
+    "mixed ends": lambda: TEXT.replace(b"\n", b"\r\n", 2), "no last line end": lambda: TEXT.rstrip(b"\n"),
+    "blank lines": lambda: TEXT.replace(b"\n", b"\n\n"), "byte order mark": lambda: codecs.BOM_UTF8 + TEXT,
     "UTF-16 with a mark": lambda: TEXT.decode().encode("utf-16"),
-    "UTF-32 with a mark": lambda: TEXT.decode().encode("utf-32"),
-    "semicolons": lambda: as_csv(HEADER, ROWS, ";"),
-    "tabs": lambda: as_csv(HEADER, ROWS, "\t"),
-    "bars": lambda: as_csv(HEADER, ROWS, "|"),
+    "UTF-32 with a mark": lambda: TEXT.decode().encode("utf-32"), "semicolons": lambda: as_csv(HEADER, ROWS, ";"),
+    "tabs": lambda: as_csv(HEADER, ROWS, "\t"), "bars": lambda: as_csv(HEADER, ROWS, "|"),
     "quoted": lambda: b"\n".join(b'"' + line.replace(b",", b'","') + b'"' for line in TEXT.splitlines()),
     "gzip": lambda: gzip.compress(TEXT),
     "gzip of two members": lambda: gzip.compress(TEXT[:30]) + gzip.compress(TEXT[30:]),
-    "gzip of UTF-16": lambda: gzip.compress(TEXT.decode().encode("utf-16")),
-    "open file": lambda: io.BytesIO(TEXT),
+    "gzip of UTF-16": lambda: gzip.compress(TEXT.decode().encode("utf-16")), "open file": lambda: io.BytesIO(TEXT),
     "other order of columns": lambda: as_csv(HEADER[::-1], [row[::-1] for row in ROWS]),
     "other order of rows": lambda: as_csv(HEADER, ROWS[::-1]),
     "a column more": lambda: as_csv((*HEADER, "x"), [(*row, 'free "text"\nin two lines') for row in ROWS]),
-    "Parquet": lambda: parquet(arrow()),
-    "Parquet in small row groups": lambda: parquet(arrow(), row_group_size=2),
+    "Parquet": lambda: parquet(arrow()), "Parquet in small row groups": lambda: parquet(arrow(), row_group_size=2),
     "Parquet without dictionary": lambda: parquet(arrow(), use_dictionary=False),
     "Parquet of categories": lambda: parquet(dictionary()),
-    "Parquet of large strings": lambda: parquet(large_strings()),
-    "Arrow table": arrow,
-    "Arrow categories": dictionary,
-    "DataFrame": frame,
+    "Parquet of large strings": lambda: parquet(large_strings()), "Arrow table": arrow,
+    "Arrow categories": dictionary, "DataFrame": frame,
     "DataFrame of categories": lambda: frame().astype({"region": "category", "city": "category"}),
     "DataFrame with missing values": lambda: frame().replace({"": None}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("form", FORMS)

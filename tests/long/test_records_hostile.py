@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from hostile_files import attempt, hostile_files, parquet
+from refusals import refuses
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.records import count_bins, count_hierarchy, domain_taken_from_the_data, inspect
@@ -141,9 +142,9 @@ def test_other_errors_of_the_reader_quote_no_cell(monkeypatch: pytest.MonkeyPatc
         raise pa.ArrowInvalid("cell 4711")
 
     monkeypatch.setattr("treedp_core.records.count.counting.PathCounter.add", fail)
-    with pytest.raises(InputError) as caught:
+    with refuses("FILE_UNREADABLE") as caught:
         count_hierarchy(pa.table({"a": ["x"]}), ["a"], domain=FROM_DATA)
-    assert caught.value.code == "FILE_UNREADABLE" and "4711" not in str(caught.value)
+    assert "4711" not in str(caught.value)
 
 
 # ---- dictionaries of numbers
@@ -179,9 +180,9 @@ def test_coded_numbers_are_read_as_the_plain_ones(index: pa.DataType) -> None:
 def test_coded_counts_are_refused_by_row(
     codes: list[int | None], words: list[str | None], code: str, place: str
 ) -> None:
-    with pytest.raises(InputError) as caught:
+    with refuses(code) as caught:
         count_hierarchy(coded(codes, words, pa.int32()), ["a"], domain=FROM_DATA, weight="n")
-    assert caught.value.code == code and place in str(caught.value)
+    assert place in str(caught.value)
 
 
 def test_coded_blanks_are_no_numbers() -> None:
@@ -207,6 +208,5 @@ def test_too_many_labels_are_refused_by_the_length_of_the_dictionary(monkeypatch
 
     monkeypatch.setattr(checks, "MAX_NODES", 50)
     monkeypatch.setattr("treedp_core.records.read.text.problem", look)
-    with pytest.raises(InputError) as caught:
+    with refuses("TOO_MANY_NODES"):
         count_hierarchy(pa.table({"a": [f"{i}\u00e9" for i in range(60)]}), ["a"], domain=FROM_DATA)
-    assert caught.value.code == "TOO_MANY_NODES"

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from refusals import refuses
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS, of_levels
@@ -88,9 +89,9 @@ def test_what_is_no_file_of_a_plan_is_refused_in_a_sentence(tmp_path: Path) -> N
     kept.write_text(plan.to_json(), encoding="utf-8")
     assert open_plan(kept) == plan == open_plan(str(kept))
     for wrong in (plan.to_json(), tmp_path, tmp_path / "none.json", "a\0b", {}):
-        with pytest.raises(InputError, match=r"There is no plan .* Release plan saved as JSON") as error:
+        with refuses("FILE_MISSING", r"There is no plan .* Release plan saved as JSON") as error:
             open_plan(wrong)  # type: ignore[arg-type]
-        assert error.value.code == "FILE_MISSING" and len(str(error.value)) < 200
+        assert len(str(error.value)) < 200
     with pytest.raises(InputError, match="Expected the text of a plan's JSON, got dict"):
         ReleasePlan.from_json({})  # type: ignore[arg-type]
 
@@ -162,9 +163,8 @@ def test_a_plan_of_a_matrix_states_its_columns_its_digest_and_the_error_of_cumul
             assert told.pair >= max(sum((a - b) ** 2 for a, b in zip(x, y, strict=True)) for x in whole for y in whole)
         assert "weighted sums of all bins: square-root matrix" in plan.sentence()
         assert "level" not in plan.sentence().lower() and less_noise(plan) == 0.0
-        with pytest.raises(InputError, match="weighted sums of all bins") as refused:
+        with refuses("HANDOVER", "weighted sums of all bins"):
             LIBRARIES[0].write(plan)
-        assert refused.value.code == "HANDOVER"
         added_up = together([plan, plan], 2e-6)
         assert added_up.epsilon == added_up.added == pytest.approx(2 * plan.epsilon)
     with pytest.raises(InputError, match="bins"):
@@ -463,10 +463,8 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_refused_in_one_sentence(name: str) -> None:
     data, code = HOSTILE[name]
-    with pytest.raises(InputError) as refused:
+    with refuses(code) as refused:
         ReleasePlan.from_json(data)
-    assert refused.value.code == code
-    assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 400
 
 

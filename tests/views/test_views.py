@@ -59,14 +59,22 @@ OF_COLUMNS = ("topdown.orders", "topdown.marginals")
 """Sections of columns of which every combination is a leaf."""
 
 
-def look(entry: Entry, data: Any = None, **inputs: Any) -> Finding:
-    """What a view finds, what takes long of it included."""
+DONE: dict[Any, Any] = {}
+"""What took long, by what was asked of which tables: sections of a view ask the same."""
+
+
+def look(entry: Entry, data: Any = None, *, is_anew: bool = False, **inputs: Any) -> Finding:
+    """What a view finds, what takes long of it included: once for all who ask the same, or anew."""
     given = entry.inputs(**SHOWN.get(entry.name, {}) | inputs)
     tables = Tables(data or (AGES if entry.page == "cdf" or entry.name in OF_COLUMNS else RAGGED))
     slow = None
     if entry.slow is not None and entry.start == "auto":
         work = entry.slow(given, tables)
-        slow = None if work is None else work.on(tables)(Watch())
+        if work is not None:
+            key = (work.function, work.question, *tables.fingerprints)
+            if is_anew or key not in DONE:
+                DONE[key] = work.on(tables)(Watch())
+            slow = DONE[key]
     return entry.found(given, tables, slow)
 
 
@@ -78,7 +86,7 @@ def test_no_view_imports_streamlit_or_a_page() -> None:
 
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_a_view_finds_the_same_twice_and_what_it_found_is_whole(entry: Entry) -> None:
-    found, again = look(entry), look(entry)
+    found, again = look(entry), look(entry, is_anew=True)
     assert found.answer == again.answer and found.caption == again.caption and found.badges == again.badges
     assert repr(found.table) == repr(again.table)
     assert found.figure is not None or not found.is_empty or found.answer

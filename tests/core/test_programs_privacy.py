@@ -142,6 +142,16 @@ def test_a_hostile_line_changes_one_count_of_a_level_and_nothing_else(at: int, d
         assert all(0 <= a <= b <= MOST for a, b in zip(one, two, strict=True))
 
 
+@pytest.mark.parametrize("n_digits", [19, 5_000, 200_000], ids=["long", "too long for int", "too long for csv"])
+@pytest.mark.parametrize("at", range(len(PLANS)))
+def test_a_number_of_very_many_digits_does_not_stop_a_program(at: int, n_digits: int) -> None:
+    _, text, content = handed_over(*PLANS[at])
+    header, line, *_ = content.splitlines(keepends=True)
+    huge = line.rpartition(b",")[0] + b"," + b"9" * n_digits + b"\n"
+    ran = Ran(text, header + huge, FOLDER)
+    assert ran.ended == 0 and max(max(level) for level in ran.counts) == (MOST if n_digits < 200_000 else 0)
+
+
 @settings(derandomize=True, max_examples=40, deadline=None)
 @given(at=st.integers(0, len(PLANS) - 1), cells=st.lists(CELLS, max_size=3), n=st.integers(0, 10**19))
 def test_one_record_more_changes_every_level_by_at_most_one(at: int, cells: list[str], n: int) -> None:

@@ -20,7 +20,7 @@ from pages.ui.inputs.text import lit, prose, small_print
 from pages.ui.jobs import jobs
 from pages.ui.session import sessions
 from pages.ui.tables import session_tables, store
-from pages.ui.tables.experiment_inputs import protected
+from pages.ui.tables.experiment_inputs import shared
 from pages.ui.tables.result import progress
 from treedp_core.figures.base.draft import unchecked
 from treedp_core.notebook.cell import NOT_REVIEWED
@@ -75,7 +75,7 @@ def _bound(data: Dataset, unit: str) -> str:
     counted, wanted = data.report.recipe.bound, CONTRIBUTIONS.value
     if not counted and unit:
         return ""
-    most = protected(counted)
+    most = shared().protected(data)
     said = "one record" if most == 1 else f"at most {plural(most, 'record')}"
     if wanted < most:
         return f", {said} counted and protected, {whole(wanted)} set"

@@ -28,7 +28,7 @@ from pages.ui.notebook import rerun as again
 from pages.ui.page import address, slides
 from pages.ui.page.page import Page
 from pages.ui.server import qr
-from pages.ui.tables import experiment_inputs, session_tables, store
+from pages.ui.tables import session_tables, store
 from pages.ui.upload import upload
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation
@@ -127,7 +127,7 @@ def _budget(page: Page, idle: Mapping[str, str]) -> None:
         )
     _draw(DELTA, idle)
     _draw(RELATION, idle, f"{RELATION.drawn.help} {NeighbouringRelation(get('nbr')).description}")
-    used = experiment_inputs.known_levels()
+    used = min(get("known_levels"), store.dataset().tree.n_levels)
     if get("nbr") == NeighbouringRelation.REPLACE_UNKNOWN.value and used < get("known_levels"):
         st.warning(
             f"{get('known_levels')} known levels are set, but {lit(store.dataset().name, 40)} has {used}: all are "

@@ -31,7 +31,7 @@ from pages.ui.page.view import Seen, inputs_now, section, see
 from pages.ui.session import uploads
 from pages.ui.session.download import download
 from pages.ui.tables import session_tables, store
-from pages.ui.tables.experiment_inputs import experiment
+from pages.ui.tables.experiment_inputs import shared
 from pages.ui.tables.upload_slot import Candidate, slot_of
 from pages.ui.upload import required_tables as asked_for
 from pages.ui.upload.table_cards import put_back_offer
@@ -191,7 +191,7 @@ def who(asked: bool) -> None:
             CONTRIBUTIONS.draw()
         if RELATION.value == NeighbouringRelation.REPLACE_UNKNOWN.value:
             KNOWN_LEVELS.draw(offered=range(1, tree.n_levels + 1))
-    small_print(f"{_each()}: {prepare(experiment(), tree).guarantee.sentence()}")
+    small_print(f"{_each()}: {prepare(shared().experiment(store.dataset()), tree).guarantee.sentence()}")
 
 
 def ask() -> None:

@@ -19,7 +19,7 @@ from pages.ui.page.page import explain
 from pages.ui.page.view import Seen, inputs_now, see
 from pages.ui.session.download import download
 from pages.ui.tables import plans, tuning_provenance
-from pages.ui.tables.experiment_inputs import protected
+from pages.ui.tables.experiment_inputs import shared
 from pages.ui.tables.result import run_button
 from pages.ui.tables.store import remember, unit_of
 from pages.views.topdown import settings as s
@@ -84,7 +84,7 @@ def _budget(view: str, what: Subject | None, data: Dataset) -> None:
         if s.ALLOCATION.draw(offered=allowed) == "custom":
             s.SHARES.draw()
         s.UNIT.draw()
-        if protected() > 1:
+        if shared().protected(data) > 1:
             s.SPREAD.draw()
         if not s.RHO.value.strip():
             s.ACCOUNTING.draw()

@@ -60,14 +60,14 @@ core: $(BIN)/.test  ## the core, its views, the rules of the house, and every vi
 	$(TESTS) tests/core tests/views tests/guards "$(OPENING)"
 
 stories: $(BIN)/.test  ## six stories of users, in a real Chromium
-	$(BIN)/pytest -q -n $(BROWSERS) -m "story and not contract" tests/browser
+	$(BIN)/pytest -q -n $(BROWSERS) --dist worksteal -m "story and not contract" tests/browser
 
 pages: export EXAMPLES ?= 100
 pages: $(BIN)/.test  ## what takes long of the core, and every page by its controls
 	$(TESTS) --deselect "$(OPENING)" tests/long tests/pages tests/golden
 
 browser: $(BIN)/.test  ## all else in a real Chromium, sessions and attacks included
-	$(BIN)/pytest -q -n $(BROWSERS) --durations=20 -m "not contract and not story" tests/browser
+	$(BIN)/pytest -q -n $(BROWSERS) --dist worksteal --durations=20 -m "not contract and not story" tests/browser
 
 contract: $(BIN)/.test  ## every page, view, relation and kind of data together
 	PYTHONPATH=tests $(BIN)/pytest -q -n $(WORKERS) -m contract -p assurance

@@ -45,10 +45,10 @@ SAFE_ENVIRONMENT = {
     "MALLOC_ARENA_MAX": "2",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
-_PAUSE = """() => new Promise(done => requestAnimationFrame(
-  () => scheduler.postTask(() => setTimeout(done, 150), {priority: 'background'})))"""
+_LOOK = """() => new Promise(done => requestAnimationFrame(() => scheduler.postTask(() => setTimeout(() => done(
+  document.querySelector('[data-testid="stApp"][data-test-script-state="notRunning"]' +
+    '[data-test-connection-state="CONNECTED"]') !== null), 110), {priority: 'background'})))"""
 """Not `requestIdleCallback`: after a change of the window or the colours a page that does nothing may never be idle."""
-_REST = '[data-testid="stApp"][data-test-script-state="notRunning"][data-test-connection-state="CONNECTED"]'
 
 
 EMPTY_AT_FIRST = ("notebook",)
@@ -194,20 +194,27 @@ class Traffic:
 _TRAFFIC: Final[WeakKeyDictionary[Any, Traffic]] = WeakKeyDictionary()
 
 
-def settle(page: Any, timeout: float = PATIENCE) -> None:
-    """Wait until the app is connected and idle, owes no answer, and has drawn all: seen twice in a row.
+def settle(page: Any, looks: int = 2, timeout: float = PATIENCE) -> None:
+    """Wait until the app is connected and idle, owes no answer, and has drawn all: seen so often in a row.
 
     Each look comes after the page itself drew a frame, had nothing left to do and then slept a little by its own clock,
-    so on a busy machine the looks are further apart: a control may wait a moment before it tells the server, and a run
-    may end just before the next begins.
+    so on a busy machine the looks are further apart. Two of them are longer than the 200 ms that a slider waits before
+    it tells the server, and a run may end just before the next begins; one does after a change of the window, of which
+    the server hears nothing.
     """
     deadline = time.monotonic() + timeout
     quiet = 0
-    while quiet < 2:
-        page.evaluate(_PAUSE)
-        quiet = quiet + 1 if not _TRAFFIC[page].owed and page.locator(_REST).count() else 0
+    while quiet < looks:
+        is_idle = page.evaluate(_LOOK)
+        quiet = quiet + 1 if is_idle and not _TRAFFIC[page].owed else 0
         if time.monotonic() > deadline:
             raise AssertionError(f"{page.url} did not come to rest within {timeout:g} s.")
+
+
+def resize(page: Any, width: int, height: int) -> None:
+    """Give the window another size, and wait until the page is drawn in it."""
+    page.set_viewport_size({"width": width, "height": height})
+    settle(page, looks=1)
 
 
 def eventually(true: Callable[[], bool], timeout: float = PATIENCE) -> None:

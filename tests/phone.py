@@ -1,12 +1,12 @@
-"""A phone, 400 px wide: a page is one column, read without scrolling sideways, and nothing is cut or covered."""
+"""A phone, 390 px wide: a page is one column, read without scrolling sideways, and nothing is cut or covered."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from browsing import settle
+from browsing import resize
 
-PHONE: Final = {"width": 400, "height": 800}
+PHONE: Final = {"width": 390, "height": 800}
 LOOK: Final = """what => {
   const main = document.querySelector('[data-testid=stMain]');
   const seen = [...main.querySelectorAll('button, h1, p, label, input, [data-testid=stPlotlyChart], .vega-embed')];
@@ -36,8 +36,7 @@ LOOK: Final = """what => {
 
 def faults(page: Any, what: str, place: str) -> list[str]:
     """What a phone does not show whole, of a page whose figure, or what stands for it, `what` selects."""
-    page.set_viewport_size(PHONE)
-    settle(page)
+    resize(page, **PHONE)
     seen = page.evaluate(LOOK, what)
     assert seen["figure"] >= 340 and seen["errors"] == 0, place
     return [*seen["cut"], *seen["titles"], *(f"{px} px sideways" for px in seen["sideways"] if px > 0)]

@@ -131,5 +131,7 @@ def test_a_view_is_an_entry_of_the_history_and_a_setting_is_not(page: Any, serve
 
 def test_an_embedded_page_stays_embedded(page: Any, server: LiveServer) -> None:
     visit(page, f"{server.url}/consistency?embed=true&eps=2")
+    assert page.get_by_test_id("stSidebarNav").count() == 0
+    assert page.locator("h1").count() == 1
     more_budget(page)
     assert query(page) == {"embed": ["true"], "eps": ["2.5"]}

@@ -62,16 +62,6 @@ def upload(page: Any, path: Path, columns: list[str], meanwhile: Callable[[], No
     settle(page)
 
 
-def test_a_deep_link_on_a_cold_server_comes_through_the_router(page: Any, start_server: Callable[..., Any]) -> None:
-    with start_server() as cold:
-        visit(page, f"{cold.url}/data?eps=2")
-        page.get_by_role("link", name="Start here").wait_for()
-        assert "ε = 2" in strip(page)
-        page.locator(".js-plotly-plot .main-svg").first.wait_for()
-        assert page.get_by_role("dialog").count() == 0, "Page not found"
-        assert page.locator('[data-testid="stSidebar"] input[type=range]').count() == 2
-
-
 def test_the_first_page_has_a_name_and_one_that_is_not_there_is_said(page: Any, server: LiveServer) -> None:
     visit(page, f"{server.url}/start?eps=2")
     assert page.url == f"{server.url}/?eps=2"
@@ -119,11 +109,16 @@ def test_a_bad_link_is_named_in_a_toast_and_stays_harmless(page: Any, server: Li
 
 @pytest.mark.story
 def test_an_upload_end_to_end_frees_the_file(page: Any, start_server: Callable[..., Any], tmp_path: Path) -> None:
+    """Begun by a deep link on a cold server, which comes through the router."""
     path = tmp_path / "survey.csv"
     path.write_text("region,city\n" + "North,Kiel\nNorth,Ulm\nSouth,Rome\n" * 20_000)
     held: list[int] = []
     with start_server() as own:
-        visit(page, f"{own.url}/data")
+        visit(page, f"{own.url}/data?eps=2")
+        assert page.get_by_role("dialog").count() == 0, "Page not found"
+        page.get_by_role("link", name="Start here").wait_for()
+        assert "ε = 2" in strip(page)
+        assert page.locator('[data-testid="stSidebar"] input[type=range]').count() == 2
         upload(page, path, ["region", "city"], lambda: held.append(bytes_held(own)))
         assert held[0] >= path.stat().st_size  # so the measurement does see an upload
         assert "survey.csv · 3 levels · 3 leaves" in strip(page)
@@ -207,17 +202,6 @@ def test_a_click_walks_down_the_tree_and_up_again(page: Any, server: LiveServer)
     page.locator(".st-key-tree_0 g.slice").first.wait_for()
     settle(page)
     assert page.locator("[class*=st-key-data_node_to_]").count() == 1
-
-
-def test_presentation_and_embedding_show_less(page: Any, server: LiveServer) -> None:
-    visit(page, f"{server.url}/?present=1")
-    page.locator(".js-plotly-plot .main-svg").first.wait_for()
-    figure, window = page.locator(".js-plotly-plot").first.bounding_box(), page.viewport_size["height"]
-    assert figure["height"] >= window / 2 and figure["y"] + figure["height"] <= window
-    assert page.get_by_test_id("stSidebar").get_attribute("data-collapsed") == "true"
-    visit(page, f"{server.url}/?embed=true")
-    assert page.get_by_test_id("stSidebarNav").count() == 0
-    assert page.locator("h1").count() == 1
 
 
 def test_a_browser_that_outlives_the_server_keeps_its_settings(page: Any, monkeypatch: pytest.MonkeyPatch) -> None:

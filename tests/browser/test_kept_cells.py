@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from browsing import LiveServer, eventually, settle, visit
-from test_first_screen import LOOK, NARROW, check
+from test_every_page import LOOK, NARROW, check
 from test_frame import upload
 from test_notes import HOSTILE
 from treedp_core.notebook.cell import DataNote
@@ -81,19 +81,11 @@ def test_pinned_saved_and_opened_in_another_session(
     assert "survey.csv" in other.locator(".st-key-heading").inner_text()
 
 
-def test_a_file_that_is_no_notebook_changes_nothing(page: Any, server: LiveServer, tmp_path: Path) -> None:
-    visit(page, f"{server.url}/lab")
-    pin(page)
-    go(page, "Notebook")
-    foreign = tmp_path / "x.treedp"
-    foreign.write_bytes(b"PK\x03\x04" + b"\x00" * 100)
-    choose(page, foreign)
-    page.get_by_text("NOTEBOOK_DAMAGED").first.wait_for()
-    page.keyboard.press("Escape")
-    assert page.locator(".js-plotly-plot").count() == 1
-
-
-def test_its_first_screen_holds_the_figure_and_what_it_says(page: Any, server: LiveServer) -> None:
+def test_a_cell_is_whole_its_note_asks_for_nothing_and_a_file_that_is_no_notebook_changes_nothing(
+    page: Any, server: LiveServer, tmp_path: Path
+) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
     visit(page, f"{server.url}/lab")
     pin(page)
     go(page, "Notebook")
@@ -103,6 +95,20 @@ def test_its_first_screen_holds_the_figure_and_what_it_says(page: Any, server: L
             page.set_viewport_size({"width": width, "height": height})
             settle(page)
             check(page.evaluate(LOOK), height, 2, scheme)  # the switch, and what saves beside it
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_label("Note", exact=True).fill("\n\n".join(("**Bold words**", *HOSTILE)))
+    page.get_by_label("Note", exact=True).press("Control+Enter")
+    settle(page)
+    note = page.locator(".st-key-nb_note")
+    note.locator("strong").get_by_text("Bold words").wait_for()
+    assert note.locator("a, img, script, iframe, .katex").count() == 0
+    assert [one for one in asked if not one.startswith((server.url, "blob:", "data:"))] == []
+    foreign = tmp_path / "x.treedp"
+    foreign.write_bytes(b"PK\x03\x04" + b"\x00" * 100)
+    choose(page, foreign)
+    page.get_by_text("NOTEBOOK_DAMAGED").first.wait_for()
+    page.keyboard.press("Escape")
+    assert page.locator(".js-plotly-plot").count() == 1
 
 
 def test_cells_change_places_and_open_from_the_list(page: Any, server: LiveServer) -> None:
@@ -124,37 +130,10 @@ def test_cells_change_places_and_open_from_the_list(page: Any, server: LiveServe
     assert "2. Error lab: Error vs ε" in page.locator(".st-key-nb_cell").inner_html()
 
 
-def test_a_note_asks_for_nothing_elsewhere(page: Any, server: LiveServer) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    visit(page, f"{server.url}/lab")
-    pin(page)
-    go(page, "Notebook")
-    page.get_by_role("button", name="Edit").click()
-    page.get_by_label("Note", exact=True).fill("\n\n".join(("**Bold words**", *HOSTILE)))
-    page.get_by_label("Note", exact=True).press("Control+Enter")
-    settle(page)
-    note = page.locator(".st-key-nb_note")
-    note.locator("strong").get_by_text("Bold words").wait_for()
-    assert note.locator("a, img, script, iframe, .katex").count() == 0
-    assert [one for one in asked if not one.startswith((server.url, "blob:", "data:"))] == []
-
-
-def test_a_page_without_figures_has_what_draws_them_before_the_first_comes(
-    open_page: Callable[..., Any], server: LiveServer
-) -> None:
-    page = open_page()
-    visit(page, f"{server.url}/notebook")
-    loaded = "() => performance.getEntriesByType('resource').filter(one => one.name.includes('/PlotlyChart.')).length"
-    eventually(lambda: page.evaluate(loaded) == 1)
-    go(page, "Error lab")
-    page.locator(".js-plotly-plot .main-svg").first.wait_for()
-    assert page.evaluate(loaded) == 1, "and it is fetched once"
-
-
 def test_what_passes_by_covers_no_button_and_what_is_asked_for_is_read_whole(
     page: Any, server: LiveServer, tmp_path: Path
 ) -> None:
+    """And a page without figures has what draws them before the first comes."""
     page.set_viewport_size({"width": 900, "height": 900})
     note = DataNote(
         name="survey of all visits.csv", fingerprint="0" * 64, levels=("federal state", "district"), bounds=(0, 1000)
@@ -162,6 +141,8 @@ def test_what_passes_by_covers_no_button_and_what_is_asked_for_is_read_whole(
     asking = tmp_path / "asking.treedp"
     asking.write_bytes(save_study(Study(asked=(Asked("upload", note, None),), version="1"), with_data=False))
     visit(page, f"{server.url}/notebook")
+    loaded = "() => performance.getEntriesByType('resource').filter(one => one.name.includes('/PlotlyChart.')).length"
+    eventually(lambda: page.evaluate(loaded) == 1)
     choose(page, asking)
     listed = page.locator(".st-key-asked_for li")
     listed.first.wait_for()
@@ -169,6 +150,8 @@ def test_what_passes_by_covers_no_button_and_what_is_asked_for_is_read_whole(
     assert listed.evaluate("one => one.scrollWidth <= one.clientWidth")
     page.get_by_test_id("stToast").first.wait_for(state="detached")
     go(page, "Error lab")
+    page.locator(".js-plotly-plot .main-svg").first.wait_for()
+    assert page.evaluate(loaded) == 1, "and it is fetched once"
     page.get_by_role("button", name="Pin", exact=True).first.click()
     # where it stands is the same on every page, where it may be gone by then
     page.get_by_test_id("stToast").wait_for()  # shown, not only begun

@@ -50,7 +50,7 @@ def changed(page: Any, before: Any) -> bool:
     return found is not None and found["version"] != before["version"]
 
 
-def test_nothing_is_kept_before_it_is_asked_for_and_all_of_it_is_there_after_a_reload(
+def test_nothing_is_kept_before_it_is_asked_for_all_of_it_is_there_after_a_reload_and_what_is_removed_is_gone(
     page: Any, server: LiveServer, tmp_path: Any
 ) -> None:
     file = tmp_path / "survey.csv"
@@ -71,6 +71,12 @@ def test_nothing_is_kept_before_it_is_asked_for_and_all_of_it_is_there_after_a_r
     assert "survey.csv" in page.locator(".st-key-heading").inner_text()
     go(page, "Notebook")
     assert page.evaluate(DRAWN) == there
+    page.locator(".st-key-side_notebook button").first.click()
+    page.get_by_role("button", name="Remove from this browser").click()
+    eventually(lambda: page.evaluate(KEPT) is None)
+    page.keyboard.press("Escape")
+    visit(page, f"{server.url}/lab")
+    assert page.get_by_text("This browser keeps a notebook").count() == 0
 
 
 @pytest.fixture
@@ -114,18 +120,6 @@ def test_what_could_not_be_kept_is_told_once_and_once_more_when_it_could(page: A
     assert alone("one", 1) == [] and alone("one", 2) == [] and page.evaluate(KEPT) is None
     page.evaluate("() => { IDBObjectStore.prototype.put = window.put }")
     assert alone("one", 3) == ["written"] and page.evaluate(KEPT)["size"] == len("one3")
-
-
-def test_what_is_removed_is_gone(page: Any, server: LiveServer) -> None:
-    visit(page, f"{server.url}/lab")
-    pin(page)
-    keep(page)
-    page.locator(".st-key-side_notebook button").first.click()
-    page.get_by_role("button", name="Remove from this browser").click()
-    eventually(lambda: page.evaluate(KEPT) is None)
-    page.keyboard.press("Escape")
-    visit(page, f"{server.url}/lab")
-    assert page.get_by_text("This browser keeps a notebook").count() == 0
 
 
 def test_two_tabs_do_not_destroy_each_others_work(page: Any, server: LiveServer, tmp_path: Path) -> None:

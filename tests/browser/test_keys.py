@@ -30,30 +30,28 @@ def presses(page: Any, key: str) -> list[int]:
     return found
 
 
-def test_ctrl_enter_runs_once_from_a_chip_and_leaves_it_as_it_is(page: Any, server: LiveServer) -> None:
+def test_ctrl_enter_runs_once_with_the_number_being_typed_and_from_a_chip(page: Any, server: LiveServer) -> None:
     pressed = presses(page, "lab_run")
     drawn(page, server, "lab?lab_trials=20", "lab_figure")
+    markers = page.locator(MARKERS)
+    assert markers.count() == 0
+    page.get_by_role("spinbutton", name="Seed").fill("9")
+    page.keyboard.press("Control+Enter")
+    markers.first.wait_for(state="attached")
+    settle(page)
+    assert pressed == [1] and markers.count() == 14, "two series at seven epsilons"
+    page.locator(".st-key-lab_figure .errorbar").first.wait_for(state="attached")
+    assert page.url.endswith("seed=9&lab_trials=20")
+    assert page.get_by_text("Shown meanwhile").count() == 0
     chip = page.get_by_role("button", name="Laplace", exact=True)
     chip.click()
     settle(page)
     expect(chip).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("Control+Enter")
-    page.locator(MARKERS).first.wait_for()
+    page.get_by_text("Shown meanwhile").wait_for(state="detached")
     settle(page)
     expect(chip).to_have_attribute("aria-pressed", "true")
-    assert pressed == [1]
-
-
-def test_ctrl_enter_runs_once_with_the_number_being_typed(page: Any, server: LiveServer) -> None:
-    pressed = presses(page, "lab_run")
-    drawn(page, server, "lab?lab_trials=20", "lab_figure")
-    page.get_by_role("spinbutton", name="Seed").fill("9")
-    page.keyboard.press("Control+Enter")
-    page.locator(MARKERS).first.wait_for()
-    settle(page)
-    assert pressed == [1]
-    assert page.url.endswith("seed=9&lab_trials=20")
-    assert page.get_by_text("Shown meanwhile").count() == 0
+    assert pressed == [1, 1]
 
 
 def test_ctrl_enter_leaves_a_chip_alone_where_nothing_runs(page: Any, server: LiveServer) -> None:

@@ -1,4 +1,4 @@
-"""The lesson in a browser, by the keyboard: played by one who guesses wrong everywhere, and by one who is right.
+"""The lesson in a browser, by keys: played by one who guesses wrong everywhere, by Tab alone, and by one who is right.
 
 On the way every step fits a small window, before a guess and after it, and axe finds nothing serious: it looks at every
 other step of each, `make contract` at all.
@@ -24,8 +24,11 @@ LOWEST = """() => Math.max(...[...document.querySelectorAll('.st-key-answer, .st
 FOCUSED = "one => one === document.activeElement"
 
 
-def tab_to(page: Any, target: Any, *, back: bool = False) -> None:
-    """Move the focus by the Tab key alone until it is there."""
+def tab_to(page: Any, target: Any, *, back: bool | None = False) -> None:
+    """Move the focus by the Tab key alone until it is there, or at once where nothing is said of a direction."""
+    if back is None:
+        target.focus()
+        return
     for _ in range(90):
         if target.evaluate(FOCUSED):
             return
@@ -33,7 +36,7 @@ def tab_to(page: Any, target: Any, *, back: bool = False) -> None:
     raise AssertionError(f"Tab does not reach {target}")
 
 
-def guessed(page: Any, step: Step, said: str, *, back: bool) -> str:
+def guessed(page: Any, step: Step, said: str, *, back: bool | None) -> str:
     """What the page answers to a guess; nothing of it was there before, and all is in the window.
 
     It is typed, or moved by keys, or dragged: the last by a mouse, all else by the keyboard.
@@ -61,7 +64,9 @@ def guessed(page: Any, step: Step, said: str, *, back: bool) -> str:
     else:
         tab_to(page, field, back=back)
         page.keyboard.type(said)
-    tab_to(page, page.get_by_role("button", name="Run my guess"), back=knob.count() > 0 and knob.evaluate(FOCUSED))
+    if back is not None:
+        back = knob.count() > 0 and knob.evaluate(FOCUSED)
+    tab_to(page, page.get_by_role("button", name="Run my guess"), back=back)
     page.keyboard.press("Enter")
     page.locator(".st-key-answer", has_text=step.keep).wait_for()
     settle(page)
@@ -71,14 +76,14 @@ def guessed(page: Any, step: Step, said: str, *, back: bool) -> str:
 
 def played(
     page: Any, server: LiveServer, link: str, guess: Callable[[Step], str], on: Callable[[], None],
-    rules: list[str], looked: Sequence[Step],
+    rules: list[str], looked: Sequence[Step], *, by_tab: bool,
 ) -> list[str]:  # fmt: skip
     """What the page says at each step; `on` goes to the next one. Axe looks at some of them, by its rules."""
     page.set_viewport_size({"width": 1280, "height": HEIGHT})
     opened(page, server, link, ".st-key-stage .guess svg")
     said, faults = [], {}
     for step in STEPS:
-        said.append(guessed(page, step, guess(step), back=step is not STEPS[0]))
+        said.append(guessed(page, step, guess(step), back=step is not STEPS[0] if by_tab else None))
         faults[step.name] = findings(page, rules) if step in looked else []
         on()
     page.locator("h1", has_text="What have I learnt?").wait_for()
@@ -95,7 +100,7 @@ def test_one_who_guesses_wrong_everywhere_is_told_why(page: Any, server: LiveSer
 
     looked = STEPS if every else STEPS[::2]
     wrong = lambda one: f"{one.predict.wrong[0].value:g}".replace(".", ",")  # noqa: E731
-    said = played(page, server, "lesson", wrong, on, RULES, looked)
+    said = played(page, server, "lesson", wrong, on, RULES, looked, by_tab=True)
     for text, step in zip(said, STEPS, strict=True):
         assert text.startswith("Not quite: "), step.name
     page.reload()
@@ -110,7 +115,8 @@ def test_one_who_guesses_right_everywhere_is_told_so(page: Any, server: LiveServ
     page.emulate_media(color_scheme="dark")
     on = lambda: page.keyboard.press("ArrowRight")  # noqa: E731
     looked = STEPS if every else STEPS[1::2]
-    said = played(page, server, "lesson?present=1", lambda one: f"{one.predict.answer:.4g}", on, OF_COLOUR, looked)
+    right = lambda one: f"{one.predict.answer:.4g}"  # noqa: E731
+    said = played(page, server, "lesson?present=1", right, on, OF_COLOUR, looked, by_tab=False)
     assert all(text.startswith("Right.") for text in said)
     page.keyboard.press("p")
     first = exercises("card", 7)[0]

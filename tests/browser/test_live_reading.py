@@ -18,7 +18,6 @@ pytestmark = [
 ]
 
 EACH_ROW = "Each row is one record"
-LABELS = b"region\n" + b"\n".join(b"place %d" % n for n in range(3_000_000))
 
 
 def below(pid: int) -> set[int]:
@@ -42,7 +41,7 @@ def test_others_are_served_while_a_large_file_is_counted_and_cancel_ends_its_wor
         Tab(server.url, "data", "source=upload") as tab,
         Tab(server.url, "lab", "eps=2") as other,
     ):
-        tab.upload("upload_0", "places.csv", LABELS)
+        tab.upload("upload_0", "places.csv", b"region\n" + b"\n".join(b"place %d" % n for n in range(3_000_000)))
         tab.run()
         tab.settle()
         tab.choose(["region"], EACH_ROW)

@@ -45,20 +45,7 @@ UNSEEN = """() => {
 }"""
 """What of a first screen's figure and answer, or of choosing columns, lies below the window."""
 
-
-def test_why_a_file_is_not_counted_stands_beside_the_button(page: Any, server: LiveServer, tmp_path: Path) -> None:
-    path = tmp_path / "places.csv"
-    messy(path)
-    page.set_viewport_size({"width": 1280, "height": 720})
-    visit(page, f"{server.url}/data?source=upload")
-    page.locator('[data-testid="stFileUploaderDropzoneInput"]').set_input_files(str(path))
-    page.get_by_role("button", name="From the data").click()
-    page.get_by_text("A domain file").click()
-    page.get_by_role("button", name="Count", exact=True).click()
-    refusal = page.get_by_test_id("stAlert").filter(has_text="Choose a domain file")
-    refusal.wait_for()
-    settle(page)
-    assert refusal.evaluate("one => one.getBoundingClientRect().bottom <= window.innerHeight")
+TOP = "document.querySelector('[data-testid=stMain]').scrollTop"
 
 
 def test_every_view_takes_a_ragged_file_or_says_why_not(
@@ -74,8 +61,12 @@ def test_every_view_takes_a_ragged_file_or_says_why_not(
     def meanwhile() -> None:
         page.locator(".st-key-tree_so_far .main-svg").first.wait_for()
         below["choosing"] = page.evaluate(UNSEEN)
+        page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo({top: 5000})")
+        assert page.evaluate(TOP) > 50
 
     upload(page, path, ["region", "city", "district"], meanwhile)
+    assert page.evaluate(TOP) == 0, "what was counted is in the window, though the button was far down"
+    below["counted"] = page.evaluate(UNSEEN)
     seen, pages = 0, [one for one in all_pages() if every or one.name not in MADE_UP]
     for one in pages:
         page.get_by_test_id("stSidebarNav").get_by_role("link", name=one.title).click()
@@ -97,19 +88,3 @@ def test_every_view_takes_a_ragged_file_or_says_why_not(
             seen += 1
     assert {place: what for place, what in below.items() if what} == {}
     assert seen == sum(len(one.views) for one in pages) > 10
-
-
-def test_what_was_counted_is_in_the_window_though_the_button_was_far_down(
-    page: Any, server: LiveServer, tmp_path: Path
-) -> None:
-    path, top = tmp_path / "places.csv", "document.querySelector('[data-testid=stMain]').scrollTop"
-    messy(path)
-    page.set_viewport_size({"width": 1280, "height": 720})
-    visit(page, f"{server.url}/data")
-
-    def meanwhile() -> None:
-        page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo({top: 5000})")
-        assert page.evaluate(top) > 50
-
-    upload(page, path, ["region", "city", "district"], meanwhile)
-    assert page.evaluate(top) == 0 and page.evaluate(UNSEEN) == []

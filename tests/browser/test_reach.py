@@ -7,26 +7,25 @@ from typing import Any, Final
 
 import pytest
 
-from app import all_pages
-from browsing import ROOT, LiveServer, settle, visit
+from browsing import ROOT, LiveServer, resize, settle, visit
 from lids import lids
+from test_every_page import PAGES, address
 
 pytestmark = pytest.mark.browser
 
 WINDOWS: Final = ((1280, 720), (1440, 900), (1920, 1080), (820, 1000), (390, 800))
-PAGES: Final = [pytest.param(page, id=page.name) for page in all_pages()]
 
 
+@pytest.mark.contract
 @pytest.mark.parametrize("which", PAGES)
-def test_a_press_reaches_every_control_that_is_seen(page: Any, server: LiveServer, which: Any, every: bool) -> None:
-    """Also where the page is scrolled; with all that *More* has, and all views, in `make contract`."""
+def test_a_press_reaches_every_control_that_is_seen(page: Any, server: LiveServer, which: Any) -> None:
+    """With all that *More* has, and all views; of the first view without it, see test_every_page."""
     found = []
-    for view in which.views if every else which.views[:1]:
+    for view in which.views:
         switched = f"&{which.switch.key}={view.name}" if which.switch else ""
-        visit(page, f"{server.url}/{address(which)}?level={'Advanced' if every else 'Basic'}{switched}")
+        visit(page, f"{server.url}/{address(which)}?level=Advanced{switched}")
         for width, height in WINDOWS:
-            page.set_viewport_size({"width": width, "height": height})
-            settle(page)
+            resize(page, width, height)
             found += [f"{view.name} at {width}: {lid}" for lid in lids(page)]
     assert found == []
 
@@ -37,13 +36,6 @@ def test_no_control_is_scrolled_under_the_menu(page: Any, server: LiveServer) ->
     menu = page.get_by_test_id("stMainMenuButton").bounding_box()
     beside = "(all, menu) => Math.max(...all.map(one => one.getBoundingClientRect().right)) <= menu.x"
     assert page.locator("[data-testid=stMain] :is(button, input, summary)").evaluate_all(beside, menu)
-
-
-def test_a_lid_is_found(page: Any, server: LiveServer) -> None:
-    visit(page, server.url)
-    assert lids(page) == []
-    page.add_style_tag(content=".stAppHeader * { pointer-events: auto !important }")
-    assert any("Help" in lid and "stToolbar" in lid for lid in lids(page))
 
 
 def test_a_finger_on_a_question_mark_opens_its_help_and_switches_nothing(page: Any, server: LiveServer) -> None:
@@ -99,15 +91,9 @@ def test_a_refusal_and_what_it_names_are_seen(
         page.get_by_text(words).first.click()
         settle(page)
     for width, height in WINDOWS:
-        page.set_viewport_size({"width": width, "height": height})
-        settle(page)
+        resize(page, width, height)
         page.locator("h1").scroll_into_view_if_needed()
         button.click()
         page.locator("[class*=_said_]", has_text=code).wait_for()
         settle(page)
         assert page.evaluate(REFUSED, named) == [True, True], width
-
-
-def address(page: Any) -> str:
-    """The name of a page in an address: the first one has none."""
-    return "" if page.name == all_pages()[0].name else str(page.name)

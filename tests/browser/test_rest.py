@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from browsing import LiveServer, drawn, settle
+from browsing import LiveServer, drawn, eventually, settle
 
 pytestmark = pytest.mark.browser
 
@@ -36,9 +36,13 @@ def test_a_note_on_delta_and_a_run_move_neither_the_figure_nor_a_control(page: A
     page.get_by_text("Simulating: cancelled").wait_for()
     settle(page)
     assert moved(page, before) == {}
+    page.get_by_role("button", name=re.compile("^Set δ")).click()
+    settle(page)
+    assert "Gaussian, least squares" in page.locator(".st-key-answer").inner_text(), "what was chosen stays"
+    assert page.get_by_text("cannot promise").count() == 0
 
 
-def test_figures_follow_a_page_that_turns_dark(page: Any, server: LiveServer) -> None:
+def test_figures_follow_a_page_that_turns_dark_and_their_own_text(page: Any, server: LiveServer) -> None:
     drawn(page, server, "lab", "lab_figure")
     line = page.locator(".st-key-lab_figure path.js-line").first
     colours = {}
@@ -48,3 +52,6 @@ def test_figures_follow_a_page_that_turns_dark(page: Any, server: LiveServer) ->
         colour = line.evaluate("one => getComputedStyle(one).stroke")
         assert colours.setdefault(scheme, colour) == colour
     assert colours["light"] != colours["dark"]
+    image = page.locator(".st-key-lab_figure svg[role=img]")
+    image.evaluate("image => image.parentElement.closest('[aria-label]').setAttribute('aria-label', 'Another text')")
+    eventually(lambda: image.get_attribute("aria-label") == "Another text")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from browsing import LiveServer, opened, settle
+from browsing import LiveServer, opened, resize, settle
 
 pytestmark = pytest.mark.browser
 
@@ -27,14 +27,19 @@ def test_columns_chosen_one_by_one_make_the_tree(page: Any, server: LiveServer) 
     assert page.locator('[data-testid="stException"]').count() == 0
 
 
-def test_the_cards_are_read_whole(page: Any, server: LiveServer) -> None:
+def test_the_cards_are_read_whole_and_the_records_download(page: Any, server: LiveServer) -> None:
     opened(page, server, "topdown?level=Advanced", '[data-testid="stMetric"]')
     for width, part in product((900, 1280), ("stMetricLabel", "stMetricDelta")):
-        page.set_viewport_size({"width": width, "height": 900})
-        settle(page)
+        resize(page, width, 900)
         clipped = f"""[...document.querySelectorAll('[data-testid="{part}"] *')].filter(e =>
             e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX === "hidden").map(e => e.innerText)"""
         assert page.evaluate(clipped) == []
+    page.get_by_role("radio", name="Synthetic records", exact=True).click()
+    with page.expect_download() as waiting:
+        page.locator(".st-key-td_contingency_csv button").first.click()
+    lines = Path(waiting.value.path()).read_text(encoding="utf-8-sig").splitlines()
+    assert lines[0] == '"origin","destination","hours","simulation","count"'
+    assert sum(int(line.rsplit(",", 1)[1]) for line in lines[1:]) == 250_000
 
 
 def test_projections_run_and_the_result_stays(page: Any, server: LiveServer) -> None:
@@ -56,12 +61,3 @@ def test_a_long_comparison_stops_within_a_second(page: Any, server: LiveServer) 
     page.locator(".st-key-td_rules_cancel button").first.click()
     page.get_by_text(re.compile("cancelled")).first.wait_for()
     settle(page)
-
-
-def test_the_records_download(page: Any, server: LiveServer) -> None:
-    opened(page, server, "topdown?level=Advanced&td_more=records", ".st-key-td_contingency_csv button")
-    with page.expect_download() as waiting:
-        page.locator(".st-key-td_contingency_csv button").first.click()
-    lines = Path(waiting.value.path()).read_text(encoding="utf-8-sig").splitlines()
-    assert lines[0] == '"origin","destination","hours","simulation","count"'
-    assert sum(int(line.rsplit(",", 1)[1]) for line in lines[1:]) == 250_000

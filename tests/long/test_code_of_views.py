@@ -22,7 +22,7 @@ import pytest
 
 from browsing import ROOT
 from contract_snippets import as_text
-from sample_data.counts import count_sample
+from sample_data.catalogue import count_sample
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell
 from treedp_core.notebook.code import call

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Hashable
+from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -22,17 +23,21 @@ import pytest
 
 from browsing import ROOT
 from contract_snippets import as_text
+from oracles_pages import dataset
 from sample_data.catalogue import count_sample
 from treedp_core.checks import InputError
-from treedp_core.notebook import Cell
+from treedp_core.notebook import Cell, Notebook
 from treedp_core.notebook.code import call
 from treedp_core.notebook.export.cell_summary import drawable, is_simulated
 from treedp_core.notebook.export.ipynb import ipynb_of
 from treedp_core.notebook.export.program import is_ours, slug
 from treedp_core.notebook.export.report import report_of
 from treedp_core.notebook.export.script import SHOWN, bundle_of, script_of
+from treedp_core.notebook.file.archive import open_study, save
+from treedp_core.notebook.study import Study, Table, counted_again
 from treedp_core.records.export.columns import labelled
 from treedp_core.records.export.tables import csv_files
+from treedp_core.tree import Tree
 from treedp_core.views import VIEWS, Tables
 from treedp_core.views.cells.rerun import Sources, TableInputs, made_up
 from treedp_core.views.cells.view_call import ViewCall
@@ -137,10 +142,10 @@ def done(work: Work, tables: Tables) -> Any:
     return DONE[key]
 
 
-def cell(name: str, one: ViewCall, number: int) -> Cell:
+def cell(name: str, one: ViewCall, number: int, *own: Table) -> Cell:
     """What a view is kept as."""
     return one.cell(
-        (), id=f"{number:016x}", name=name, page=one.entry.page, view=one.entry.view, settings=one.inputs.texts(),
+        own, id=f"{number:016x}", name=name, page=one.entry.page, view=one.entry.view, settings=one.inputs.texts(),
         about=one.finding.provenance.line(), version="1",
     )  # fmt: skip
 
@@ -185,6 +190,26 @@ def test_code_gives_what_the_view_found(
         if one.finding.figure is not None:
             shown = json.loads(one.finding.figure.figure().to_json())
             assert json.loads(gave["figure"])["data"] == shown["data"], f"{name}\n{code}"
+
+
+OWN = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100], name="own.csv")
+
+
+def test_a_cell_of_every_view_can_be_saved_and_opened_and_says_whether_it_holds_counts() -> None:
+    texts, own = {"td_source": ("current",), "cdf_source": ("current",)}, Table("upload", OWN, None, datetime.now(UTC))
+    kept = []
+    for name, entry in VIEWS.items():
+        inputs, tables = SOURCES.of_view(entry, entry.inputs.of_texts(texts), counted_again(OWN, None))
+        try:
+            found = ViewCall(entry, inputs, tables, entry.found(inputs, tables.value))
+        except InputError:
+            continue
+        if found.ran is not None:
+            kept.append(cell(name, found, len(kept), own))
+    assert len(kept) > 60 and all(one.figure is not None or one.columns is not None for one in kept)
+    assert [one.name for one in kept if "NOT PRIVATE" in one.badges and not one.holds_counts] == []
+    content = save(Study(notebook=Notebook("n", tuple(kept)), version="1"), with_data=True)
+    assert save(open_study(content), with_data=True) == content
 
 
 def test_the_code_of_every_view_is_run(seen: list[dict[str, ViewCall]]) -> None:

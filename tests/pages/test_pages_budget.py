@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -29,11 +30,14 @@ from pages.ui.jobs import jobs
 from pages.views.budget import controls as prior
 from treedp_core.allocation import shares as budget_numbers
 from treedp_core.allocation.shares import values_of_text
+from treedp_core.checks import InputError
 from treedp_core.cli import PUBLIC_VARIABLE
 from treedp_core.experiment import Experiment, run
 from treedp_core.notebook.study import Asked, note_of
-from treedp_core.records.export.columns import labelled
 from treedp_core.tree import Tree
+from treedp_core.views import Tables, consistency, lab
+from treedp_core.views.consistency import ConsistencyInputs
+from treedp_core.views.lab import LabInputs
 from treedp_core.words import short
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
@@ -64,14 +68,6 @@ def tree_errors(app: AppTest, key: str = "bud_strategies") -> dict[str, str]:
 
 
 # --- every strategy at the same price --------------------------------------------------------------------------------
-
-
-def test_gaussian_without_delta_takes_one_that_fits(budget: Callable[..., AppTest]) -> None:
-    app = budget(bud_mechanism="gaussian")
-    assert not app.error and "δ = 1e-6 is used on this page" in words(app)
-    app = press(app, "bud_set_delta")
-    assert not app.error
-    assert "differential privacy" in words(app)
 
 
 def test_a_search_can_be_cancelled_and_started_again(
@@ -135,24 +131,6 @@ def test_periods_that_are_too_many_to_list_are_said_to_be(
     monkeypatch.setattr(prior, "MOST_PERIODS", 2)
     app = budget(dataset(Tree.from_branching_factors((3, 2)), range(6)), bud_prior="public")
     assert "The first 2 of 3 categories." in words(app)
-
-
-def test_true_counts_are_labelled_everywhere(budget: Callable[..., AppTest]) -> None:
-    app = budget(bud_prior="true")
-    assert any(error.proto.title.startswith("NOT PRIVATE") for error in app.error)
-    for key in ("bud_strategies", "bud_steps", "bud_levels"):
-        assert "NOT PRIVATE" in [note["text"] for note in figure(app, key)["layout"]["annotations"]]
-    assert ledger(app).startswith("NOT PRIVATE")
-    assert any(code.value.startswith("# NOT PRIVATE") for code in app.code)
-    assert next(iter(labelled({"a": [1]}, "NOT PRIVATE: tuned"))).startswith("NOT PRIVATE")
-
-
-def test_the_label_stays_with_a_split_copied_from_true_counts(budget: Callable[..., AppTest]) -> None:
-    app = press(pick(budget(bud_prior="true"), bud_view="custom"), "bud_copy_greedy")
-    app = pick(app, bud_prior="noisy")
-    assert ledger(app).startswith("NOT PRIVATE")
-    assert "NOT PRIVATE" in [note["text"] for note in figure(app, "bud_custom")["layout"]["annotations"]]
-    assert not ledger(press(app, "bud_copy_uniform")).startswith("NOT PRIVATE")
 
 
 def prior_file(app: AppTest, text: bytes, weight: bool = True) -> AppTest:
@@ -234,9 +212,7 @@ def test_a_cell_that_was_pinned_without_a_file_to_tune_on_misses_none(budget: Ca
 
 
 def test_without_a_prior_to_look_at_there_is_no_answer(budget: Callable[..., AppTest]) -> None:
-    app = budget(bud_view="targets")
-    assert app.session_state["_page_said"][1] == "formula, simulation, NOT PRIVATE"
-    pick(app, bud_prior="public")
+    app = pick(budget(bud_view="targets"), bud_prior="public")
     assert "The search needs a prior" in words(app) and not app.error
     assert widget(app, "bud_targets_split_pin").disabled
 
@@ -377,20 +353,19 @@ def test_a_split_tuned_on_true_counts_is_labelled_where_it_goes(
     assert not pick(app, **{f"{prefix}_allocation": "uniform"}).error
 
 
-def test_a_private_split_handed_over_has_no_label(budget: Callable[..., AppTest]) -> None:
-    app = press(pick(budget(bud_prior="true"), bud_strategy="uniform"), "bud_use")
-    assert not app.switch_page("pages/lab.py").run().error
-
-
 def test_the_label_stays_until_the_reader_says_that_shares_are_their_own(budget: Callable[..., AppTest]) -> None:
     app = press(pick(budget(bud_prior="true", nbr=ADD), bud_view="custom"), "bud_copy_greedy")
     app = pick(app, bud_prior="noisy")
     app = pick(app, bud_shares=app.session_state["bud_shares"] + " ")
     assert ledger(app).startswith("NOT PRIVATE")
+    assert "NOT PRIVATE" in [note["text"] for note in figure(app, "bud_custom")["layout"]["annotations"]]
     app = pick(app, bud_shares="0.2, 0.3, 0.5")
     assert ledger(app).startswith("NOT PRIVATE")
     assert not ledger(press(app, "bud_own")).startswith("NOT PRIVATE")
     assert not ledger(pick(app, bud_shares="")).startswith("NOT PRIVATE"), "equal shares look at nothing"
+    app = press(pick(app, bud_prior="true"), "bud_copy_greedy")
+    assert ledger(app).startswith("NOT PRIVATE")
+    assert not ledger(press(pick(app, bud_prior="noisy"), "bud_copy_uniform")).startswith("NOT PRIVATE")
 
 
 @pytest.mark.parametrize(("page", "prefix"), [("lab", "lab"), ("consistency", "con")])
@@ -407,10 +382,16 @@ def test_the_price_of_a_noisy_prior_goes_where_its_split_goes(
     opened = open_page(page, SMALL, nbr=ADD, **link)
     assert "released for ε = 0.5. That is charged on top" in words(opened)
     assert not opened.error
-    assert codes(open_page(page, SMALL, nbr=ADD, eps="0.4", **link)) == {"BUDGET_EXCEEDED"}
-    assert codes(open_page(page, SMALL, nbr="replace_one", **link)) == {"PRIOR_OTHER"}
-    stretched = pick(app, **{f"{prefix}_shares": "0.25, 0.25, 0.5"})
-    assert codes(stretched) == {"BUDGET_EXCEEDED"}
+    kind, find = {"lab": (LabInputs, lab.error_by_level), "con": (ConsistencyInputs, consistency.balance)}[prefix]
+    given: Any = kind.of_texts({key: (text,) for key, text in link.items()})
+    more: list[tuple[dict[str, Any], str]] = [
+        ({"epsilon": 0.4}, "BUDGET_EXCEEDED"), ({"relation": "replace_one"}, "PRIOR_OTHER"),
+        ({"shares": "0.25, 0.25, 0.5"}, "BUDGET_EXCEEDED"),
+    ]  # fmt: skip
+    for moved, code in more:
+        with pytest.raises(InputError) as refused:
+            find(replace(given, **{"relation": ADD} | moved), Tables(SMALL))
+        assert refused.value.code == code
 
 
 def test_a_link_without_the_price_does_not_take_it_from_a_session_that_has_it(budget: Callable[..., AppTest]) -> None:
@@ -498,13 +479,6 @@ def test_a_target_that_was_added_stays_where_a_browser_sends_the_chips_as_they_w
     assert app.session_state["bud_targets"] == "0, random:10, random:20" and len(app.pills[0].options) == 2
 
 
-def test_another_draw_is_of_made_up_data_only(budget: Callable[..., AppTest]) -> None:
-    app = budget(bud_view="targets", bud_prior="draw")
-    assert app.session_state["bud_prior"] == "noisy"
-    assert "Another draw (public)" not in widget(app, "bud_prior").options
-    assert float(metric_values(app)["For the prior"]) > 0
-
-
 def test_while_the_smallest_budget_is_sought_its_place_is_there(
     budget: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, own_jobs: jobs.Jobs
 ) -> None:
@@ -521,7 +495,7 @@ def test_while_the_smallest_budget_is_sought_its_place_is_there(
 
 
 def test_deep_trees_take_text_instead_of_sliders() -> None:
-    tall = dataset(Tree.from_branching_factors((2,) * 9), list(range(512)))
+    tall = dataset(Tree.from_branching_factors((1,) * 8 + (3,)), [20, 70, 5])
     app = open_page("budget", tall, bud_view="custom")
     assert not [slider for slider in app.slider if slider.key.startswith("bud_s")]
     assert "10 levels are too many for sliders" in app.text_input(key="bud_shares").help

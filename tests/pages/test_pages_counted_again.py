@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import io
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from contract_snippets import last_value
 from pages.ui.tables.upload_slot import Candidate, Table
+from treedp_core.checks import InputError
 from treedp_core.notebook.code import File, Ran, call
 from treedp_core.notebook.study import checked, counted_again
 from treedp_core.records import (
@@ -50,55 +49,47 @@ def counted(kind: str) -> Ran[Dataset]:
     return checked(reading.ran.giving(reading.work(watch=Watch())))
 
 
-def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run code in a fresh interpreter and print what it ends with."""
-    program = f"from contract_snippets import last_value\nprint(*last_value({code!r}))"
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
-    return subprocess.run(
-        [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where code runs."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.mark.parametrize("kind", ASKED)
-def test_the_code_counts_the_file_as_it_was_counted(kind: str, tmp_path: Path) -> None:
+def test_the_code_counts_the_file_as_it_was_counted(kind: str, folder: Path) -> None:
     ran = counted(kind)
-    (tmp_path / "people.csv").write_text(TEXT)
-    done = run(call(tuple, ran.get("counts")).snippet(), tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == [str(count) for count in ran.value.counts.tolist()]
+    (folder / "people.csv").write_text(TEXT)
+    assert [*last_value(call(tuple, ran.get("counts")).snippet())] == ran.value.counts.tolist()
 
 
-def test_the_code_asks_for_the_file_in_one_line_and_never_has_what_is_in_it(tmp_path: Path) -> None:
+def test_the_code_asks_for_the_file_in_one_line_and_never_has_what_is_in_it(folder: Path) -> None:
     code = call(tuple, counted("weights").get("counts")).snippet()
     assert code.count("people.csv") == 1
     assert not {"a;North", "b;South", "South;Rome"} & set(code.splitlines())
-    (tmp_path / "elsewhere.csv").write_text(TEXT)
-    done = run(code.replace("DATA = 'people.csv'", "DATA = 'elsewhere.csv'"), tmp_path)
-    assert done.returncode == 0, done.stderr
+    (folder / "elsewhere.csv").write_text(TEXT)
+    assert last_value(code.replace("DATA = 'people.csv'", "DATA = 'elsewhere.csv'"))
 
 
-def test_the_code_stops_where_the_file_is_another_by_now(tmp_path: Path) -> None:
-    (tmp_path / "people.csv").write_text(TEXT.replace("99;1", "99;2"))
-    done = run(call(tuple, counted("weights").get("counts")).snippet(), tmp_path)
-    assert done.returncode != 0
-    assert "another file, or its records have changed" in done.stderr
+def test_the_code_stops_where_the_file_is_another_by_now(folder: Path) -> None:
+    (folder / "people.csv").write_text(TEXT.replace("99;1", "99;2"))
+    with pytest.raises(InputError, match="another file, or its records have changed"):
+        last_value(call(tuple, counted("weights").get("counts")).snippet())
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_names_of_columns_and_files_are_text_in_code(name: str, tmp_path: Path) -> None:
+def test_names_of_columns_and_files_are_text_in_code(name: str, folder: Path) -> None:
     text = 'x,"' + name.replace('"', '""') + '"\n1,North\n2,South\n'
-    path = tmp_path / "people.csv"
+    path = folder / "people.csv"
     path.write_text(text, encoding="utf-8")
     column = inspect(path).columns[1]
     assert column == name
     data = count_hierarchy(path, [column], domain=domain_taken_from_the_data())
     hostile = replace(data, name=name)
     code = call(tuple, counted_again(hostile, None).get("counts")).snippet()
-    (tmp_path / "copy.csv").write_text(text, encoding="utf-8")
-    done = run(code.replace(f"DATA = {name!r}", "DATA = 'copy.csv'"), tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == [str(count) for count in data.counts.tolist()]
-    assert not (tmp_path / "pwned").exists()
+    (folder / "copy.csv").write_text(text, encoding="utf-8")
+    assert [*last_value(code.replace(f"DATA = {name!r}", "DATA = 'copy.csv'"))] == data.counts.tolist()
+    assert not (folder / "pwned").exists()
 
 
 def test_two_files_in_one_program_have_a_line_each() -> None:

@@ -21,8 +21,6 @@ from oracles_pages import (
     words,
 )
 from pages.ui.jobs import jobs
-from pages.views.multiplicative.settings import VIEWS
-from test_pages_help import unexplained, without_help
 from treedp_core.checks import InputError
 from treedp_core.studies.multiplicative import ranking
 from treedp_core.tree import Tree
@@ -73,25 +71,6 @@ def test_the_page_refuses_other_levels() -> None:
 
 
 # --- one run ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("alpha", ["0.75", "0.95"])
-def test_any_slack_below_one_can_be_asked_for(alpha: str) -> None:
-    for view in VIEWS:
-        app = open_page("multiplicative", mul_view=view, alpha=alpha, delta="1e-08")
-        assert not app.exception
-        assert not app.main.error
-        assert app.session_state["alpha"] == float(alpha)
-
-
-def test_the_page_of_a_run() -> None:
-    app = open_page("multiplicative", mul_view="run", **SET)
-    assert not app.exception
-    assert not app.main.error
-    names = [trace.get("name") for trace in figure(app, "mul_against")["data"]]
-    assert names[-2:] == ["Shrunk least squares", "Thresholds"]
-    assert "NOT PRIVATE" in words(app)
-    assert "protects one record, replaced by another" in words(app)
 
 
 def test_next_and_back_walk_the_steps() -> None:
@@ -174,23 +153,6 @@ def test_without_delta_one_that_fits_is_taken_and_one_click_sets_it() -> None:
     assert figure(app, "mul_tree")["data"] == before
 
 
-@pytest.mark.parametrize("view", ["growth", "meaning"])
-def test_without_delta_curves_say_which_one_they_take(view: str) -> None:
-    app = open_page("multiplicative", mul_view=view)
-    assert not app.main.error
-    assert "δ = 1e-8 is used on this page" in words(app)
-
-
-@pytest.mark.parametrize("view", list(VIEWS))
-def test_alpha_zero_is_refused_and_what_was_there_stays(view: str) -> None:
-    app = open_page("multiplicative", mul_view=view, **SET)
-    app.session_state["alpha"] = 0.0
-    app.run()
-    assert codes(app) == ["ALPHA_RANGE"]
-    assert not app.exception
-    assert "α = 0.5" in words(app)
-
-
 def test_a_tree_of_one_level_is_refused() -> None:
     one = dataset(Tree(np.array([-1]), np.array([0, 1])), [500])
     for view, more in (("growth", {}), ("run", {"mul_source": "current"}), ("meaning", {})):
@@ -222,13 +184,3 @@ def test_a_refused_run_leaves_the_last_one() -> None:
 
 
 # --- frame -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("view", list(VIEWS))
-def test_everything_explains_itself(view: str, every: bool) -> None:
-    """With one of the settings each; `make contract` tries all."""
-    tried = [{}, SET, {**SET, "mul_source": "deep"}]
-    for settings in tried if every else [tried[list(VIEWS).index(view)]]:
-        app = open_page("multiplicative", mul_view=view, **settings)
-        assert without_help(app) == []
-        assert unexplained(app) == []

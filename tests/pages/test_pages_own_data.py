@@ -49,31 +49,16 @@ def strip_on(app: AppTest, page: str) -> str:
     return next(caption.value for caption in app.caption if " · " in caption.value)
 
 
-PAGES = ("lab", "branching", "budget", "consistency", "topdown")
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_every_page_names_the_table_that_was_counted(page: str) -> None:
-    assert "`visits.csv`" in strip_on(counted(), page)
-
-
-def test_the_first_page_shows_made_up_counts_and_says_which_table_the_session_holds() -> None:
-    app = counted()
-    assert "seven made-up counts" in strip_on(app, "start")
-    assert "- Data set: `visits.csv`" in words(app)
-
-
-def test_multiplicative_runs_on_the_table() -> None:
+def test_every_page_names_the_table_that_was_counted() -> None:
     app = counted(VISITS + 400 * VISITS.partition(b"\n")[2])
     app.session_state["mul_view"] = "run"
-    assert "`visits.csv`" in strip_on(app, "multiplicative")
-
-
-def test_branching_takes_the_leaves_of_the_table_and_says_nothing_of_them_in_a_link() -> None:
-    app = counted()
-    strip_on(app, "branching")
-    assert "Trees for K = 3" in words(app)
-    assert app.session_state["bra_bins"] == ""
+    for page in ("lab", "budget", "consistency", "topdown", "multiplicative", "branching"):
+        assert "`visits.csv`" in strip_on(app, page)
+    assert "Trees for K = 3" in words(app) and app.session_state["bra_bins"] == "", (
+        "no link says anything of its leaves"
+    )
+    assert "seven made-up counts" in strip_on(app, "start")
+    assert "- Data set: `visits.csv`" in words(app)
 
 
 def test_cdf_offers_the_numeric_columns_of_the_table_and_keeps_its_tree() -> None:

@@ -21,17 +21,10 @@ VIEWS = [
     ("budget", {"bud_mechanism": "gaussian"}, MANY),
     ("branching", {"bra_noise": "gaussian"}, MANY),
     ("cdf", {"cdf_mechanism": "gaussian"}, MANY),
-    ("multiplicative", {"mul_view": "growth"}, MANY),
     ("multiplicative", {"mul_view": "growth", "mul_total": "1e9"}, MORE),
-    ("multiplicative", {"mul_view": "run"}, MANY),
-    ("multiplicative", {"mul_view": "meaning"}, MANY),
     ("topdown", {"td_view": "release"}, MANY),
     ("topdown", {"td_more": "accounting"}, MANY),
     ("start", ADD, PRIVATE),
-    ("lab", {"lab_mechanisms": "gaussian", **ADD}, PRIVATE),
-    ("budget", {"bud_mechanism": "gaussian", "nbr": "replace_unknown"}, PRIVATE),
-    ("cdf", {"cdf_mechanism": "gaussian", **ADD}, PRIVATE),
-    ("multiplicative", {"mul_view": "growth", "mul_total": "1e9", **ADD}, PRIVATE),
     ("multiplicative", {"mul_view": "run", **ADD}, PRIVATE),
     ("topdown", {"td_view": "release", **ADD}, PRIVATE),
 ]
@@ -58,14 +51,10 @@ SPENT = [
     ("start", {}, 33_144_926),
     ("lab", {"lab_mechanisms": "gaussian"}, 33_144_926),
     ("lab", {}, 0),
-    ("consistency", {"con_mechanism": "discrete_gaussian"}, 33_144_926),
-    ("consistency", {"con_mechanism": "laplace"}, 0),
     ("budget", {"bud_mechanism": "gaussian"}, 33_144_926),
-    ("budget", {"bud_mechanism": "laplace"}, 0),
     ("branching", {"bra_noise": "gaussian"}, 33_144_926),
     ("data", {}, 0),
     ("cdf", {"cdf_mechanism": "gaussian"}, 12_000),
-    ("cdf", {"cdf_mechanism": "laplace"}, 0),
     ("topdown", {"td_view": "release"}, 250_000),
     ("multiplicative", {"mul_view": "growth", "mul_total": "1e9"}, 10**9),
 ]
@@ -110,11 +99,3 @@ def test_known_levels_beyond_the_data_are_clamped_and_the_sidebar_says_so() -> N
             assert any("64 known levels are set" in one.value for one in app.sidebar.warning)
     app = open_page("lab", nbr="replace_unknown", known_levels="64", lab_view="n_levels")
     assert not app.exception and not app.error
-
-
-@pytest.mark.parametrize(("metric", "is_data"), [("rmse", False), ("rmsre", True)])
-def test_a_smallest_epsilon_that_is_data_says_so(metric: str, is_data: bool) -> None:
-    app = open_page("lab", lab_metric=metric, lab_target="0.9", lab_mechanisms="laplace")
-    notes = next(frame.value for frame in app.dataframe if "smallest ε" in frame.value)["note"].tolist()
-    assert all(("NOT PRIVATE" in note) is is_data for note in notes if note != "not within reach of any ε up to 100")
-    assert notes

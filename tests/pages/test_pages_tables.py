@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from browsing import ROOT
-from oracles_pages import codes, dataset, open_page, pick, press, words
+from oracles_pages import dataset, open_page, pick, words
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.tree import Tree
@@ -72,18 +72,6 @@ def test_new_entries_are_marked_as_they_must_be(visits: list[dict[str, Any]]) ->
         link = visit["link"]
         private = link["lab_view"] != "draw" and link["lab_metric"] != "cubed" and link["lab_post"] != ["one_more"]
         assert any("NOT PRIVATE" in badge for badge in visit["badges"]) is not private, link
-
-
-@pytest.mark.parametrize("pipeline", list(CHAINS))
-@pytest.mark.usefixtures("own_jobs")
-def test_a_simulation_of_a_biased_pipeline_is_not_private_and_of_a_linear_one_is(pipeline: str) -> None:
-    app = press(open_page("lab", SMALL, lab_post=pipeline, lab_view="level", lab_trials="100"), "lab_run")
-    assert not app.exception
-    assert not codes(app)
-    badges = [str(part.value) for part in app.main.markdown if "-badge[" in str(part.value)]
-    biased = not all(POSTPROCESSORS[step].linear for step in CHAINS[pipeline].steps)
-    assert any("NOT PRIVATE" in badge for badge in badges) is biased
-    assert ("depend on the true counts: NOT PRIVATE" in words(app)) is biased
 
 
 def test_a_post_processor_says_why_it_is_biased_exactly_if_it_is() -> None:

@@ -21,12 +21,10 @@ from oracles_pages import (
 )
 from oracles_top_down import RECORDS, product_data
 from pages.ui.jobs import jobs
-from test_pages_help import unexplained, without_help
 from treedp_core.records import Dataset, DomainSource
 from treedp_core.studies.topdown import Subject
 from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.tree import Tree
-from treedp_core.views.topdown.inputs import SOURCES
 
 DRAW = importlib.import_module("treedp_core.studies.topdown.draw")
 """The module: its package's front has a function of that name."""
@@ -128,29 +126,6 @@ def test_the_comparison_runs_on_the_page_and_goes_stale(monkeypatch: pytest.Monk
 
 def test_counts_that_are_not_whole_are_no_records() -> None:
     assert "are no records" in words(open_page("topdown", td_more="records", td_rule="nnls"))
-
-
-@pytest.mark.parametrize(
-    ("view", "section"),
-    [("release", "release"), ("counts", "records"), ("rules", "orders"), ("release", "accounting"),
-     ("rules", "sensitivity")],
-)  # fmt: skip
-@pytest.mark.parametrize(
-    "source", ["current", *(pytest.param(one, marks=pytest.mark.contract) for one in SOURCES if one != "current")]
-)
-def test_everything_explains_itself(view: str, section: str, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "pool", Inline)
-    app = open_page(
-        "topdown", td_view=view, td_more=section, td_source=source, td_trials="2", contributions="2", td_records="500"
-    )
-    for run in ("td_rules_run", "td_orders_run"):
-        if any(button.key == run for button in app.button):
-            widget(app, run).click()
-            app.run()
-    assert not app.exception
-    assert not app.main.error
-    assert without_help(app) == []
-    assert unexplained(app) == []
 
 
 def test_nothing_of_removed_data_stays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,16 +8,13 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import RAGGED, dataset, figure, open_page, press, widget
+from oracles_pages import RAGGED, dataset, figure, open_page, press
 from pages.ui.notebook import book
 from pages.views.notebook.cell import made_from, short_of
 from sample_data.catalogue import count_sample
-from test_pages_contract import VIEWS
 from treedp_core.notebook import Cell
 from treedp_core.notebook.code import call, given
 from treedp_core.notebook.data_lineage import may_hold_counts
-from treedp_core.notebook.file.archive import open_study, save
-from treedp_core.notebook.study import Study
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
@@ -90,24 +87,6 @@ def test_two_pins_of_one_figure_have_names_of_their_own() -> None:
 
 def test_nothing_can_be_pinned_in_a_presentation() -> None:
     assert pins(open_page("lab", present="1")) == []
-
-
-@pytest.mark.parametrize(("page", "setting", "view"), VIEWS, ids=["-".join(filter(None, one)) for one in VIEWS])
-def test_whatever_is_pinned_can_be_saved_and_opened(page: str, setting: str, view: str) -> None:
-    app = open_page(page, OWN, **({setting: view} if setting else {}), td_source="current", cdf_source="current")
-    assert pins(app)
-    for key in pins(app):
-        widget(app, key).click()
-    app.run()
-    found = cells(app)
-    assert len(found) == len(pins(app)) and not app.exception
-    study = Study(notebook=app.session_state["_notebook"].notebook, version="1")
-    again = open_study(save(study, with_data=True))
-    assert save(again, with_data=True) == save(study, with_data=True)
-    for one in found:
-        assert one.figure is not None or one.columns is not None
-        if "NOT PRIVATE" in one.badges:
-            assert one.holds_counts
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
 from treedp_core.experiment import EPSILON_GRID, Experiment, run, smallest_epsilon
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.lines import Line, Simulation, Value
@@ -222,6 +223,15 @@ def test_a_simulated_value_is_that_of_run_and_never_a_stale_one() -> None:
     assert (shown["value"][0], shown["standard error"][0]) == (alone.tree, alone.tree_se)
     assert "NOT PRIVATE" in look("level", slow=slow, **asked).caption
     assert math.isnan(cards(slow=slow, seed=8, **asked)["Discrete Laplace, non-negative"])
+
+
+@pytest.mark.parametrize("pipeline", CHAINS)
+def test_a_simulation_of_a_biased_pipeline_is_not_private_and_of_a_linear_one_is(pipeline: str) -> None:
+    asked: dict[str, Any] = {"postprocess": (pipeline,), "trials": 100}
+    found = look("level", slow=simulated("level", LabInputs(**asked)), **asked)
+    biased = not all(POSTPROCESSORS[step].linear for step in CHAINS[pipeline].steps)
+    assert ("NOT PRIVATE" in found.badges) is biased
+    assert ("depend on the true counts: NOT PRIVATE" in found.caption) is biased
 
 
 @pytest.mark.parametrize(

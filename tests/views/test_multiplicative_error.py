@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import test_views
 from oracles_pages import RAGGED, dataset
 from refusals import refuses
 from treedp_core.checks import InputError
@@ -113,6 +114,15 @@ def test_every_plan_runs_on_every_tree(plan: str, source: str) -> None:
     inputs = RunInputs(source=source, plan=plan, relation="add_or_remove_one", delta=1e-8)
     found = multiplicative.step_by_step(inputs, Tables(OWN))
     assert not found.is_empty and found.is_simulated and "NOT PRIVATE" in found.badges
+
+
+@pytest.mark.parametrize("alpha", [0.75, 0.95])
+def test_any_slack_below_one_can_be_asked_for(alpha: float) -> None:
+    for name, entry in VIEWS.items():
+        if entry.page == "multiplicative" and not entry.section:
+            more = {"source": "small"} if name.endswith("run") else {}
+            found = test_views.look(entry, alpha=alpha, delta=1e-8, **more)
+            assert found.answer and found.figure is not None
 
 
 def test_a_round_without_an_answer_says_that_no_node_got_a_value() -> None:

@@ -23,8 +23,8 @@ import numpy as np
 import pytest
 
 from browsing import ROOT
-from oracles_pages import Inline, WorkersHere, dataset, open_page, press
-from pages.ui.jobs import jobs
+from oracles_pages import dataset
+from sample_data.catalogue import count_sample
 from test_records_readers import FILE, FIXED_WIDTH
 from treedp_core import Experiment, Tree, cli, run
 from treedp_core.allocation import ALLOCATIONS
@@ -33,17 +33,21 @@ from treedp_core.batch import run as program
 from treedp_core.batch.executors import executor_of
 from treedp_core.checks import InputError
 from treedp_core.errors.metrics import METRICS
+from treedp_core.notebook import Cell
 from treedp_core.notebook.book import Notebook
-from treedp_core.notebook.code import File, call
+from treedp_core.notebook.code import File, Ran, call
 from treedp_core.notebook.data_lineage import tables_of
 from treedp_core.notebook.export.program import is_ours
 from treedp_core.notebook.file.archive import save
-from treedp_core.notebook.study import Asked, Study, Table, note_of
+from treedp_core.notebook.study import Asked, Study, Table, counted_again, note_of
 from treedp_core.postprocess import POSTPROCESSORS
-from treedp_core.records import count_hierarchy, domain_of_values
+from treedp_core.records import Dataset, count_hierarchy, domain_of_values
 from treedp_core.records.read import READERS
 from treedp_core.registry import CLAIM
 from treedp_core.studies.sweep.task import read_task
+from treedp_core.views import VIEWS, Tables
+from treedp_core.views.cells.view_call import ViewCall
+from treedp_core.watch import Watch
 
 MADE: dict[str, Any] = {"made_up": "zipf", "records": 1000, "branching": "3,4", "seed": 7}
 GIVEN: dict[str, Any] = {"branching": "2,2", "counts": [3, 0, 20, 7]}
@@ -578,19 +582,26 @@ def test_code_of_a_notebook_loads_no_package_that_was_not_asked_for() -> None:
 OWN = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100], name="own.csv")
 
 
+def pinned(view: str, data: Ran[Dataset], *own: Table, **texts: str) -> Cell:
+    """The cell of a view of the Error lab, simulated where it has a simulation."""
+    entry, settings = VIEWS[f"lab.{view}"], {key: (text,) for key, text in texts.items()}
+    inputs, tables = entry.inputs.of_texts(settings), call(Tables, data.named("data")).named("tables")
+    work = None if entry.slow is None else entry.slow(inputs, tables.value)
+    value = None if work is None else work.on(tables.value)(Watch())
+    called = ViewCall(entry, inputs, tables, entry.found(inputs, tables.value, value), work, value)
+    return called.cell(
+        own, id="0" * 16, name=entry.label, page="lab", view=view, settings=settings, version="0.1.0",
+        about=called.finding.provenance.line(),
+    )  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def study() -> Study:
     """Two cells: errors simulated on a sample, and one draw of a data set of one's own."""
-    with pytest.MonkeyPatch.context() as patch:
-        mine = jobs.Jobs()
-        patch.setattr(jobs, "jobs", lambda: mine)
-        patch.setattr(jobs, "pool", Inline)
-        patch.setattr(jobs, "WORKERS", WorkersHere())
-        first = press(press(open_page("lab", lab_trials="100"), "lab_run"), "lab_figure_pin")
-        second = press(open_page("lab", OWN, eps="0.5", lab_view="draw"), "lab_draw_pin")
-    cells = [app.session_state["_notebook"].notebook.cells[0] for app in (first, second)]
-    book = first.session_state["_notebook"].notebook.add(replace(cells[1], name="Own data"))
     table = Table("upload", OWN, None, datetime.now(UTC))
+    first = pinned("epsilon", call(count_sample, "geography"), sample="geography", lab_trials="100")
+    second = pinned("draw", counted_again(OWN, None), table, source="upload", eps="0.5", lab_view="draw")
+    book = Notebook(cells=(first,)).add(replace(second, id="1" * 16, name="Own data"))
     return Study(notebook=book, tables=(table,), version="0.1.0")
 
 
@@ -651,9 +662,8 @@ def test_files_that_a_notebook_asks_for_are_given_and_checked(
     how = call(count_hierarchy, File("people.json"), ["sex"], weight="n",
                domain=call(domain_of_values, {"sex": ["F", "M", "X"]}).named("domain"))  # fmt: skip
     given = count_hierarchy(file, ["sex"], weight="n", domain=domain_of_values({"sex": ["F", "M", "X"]}))
-    app = press(open_page("lab", given, lab_view="draw"), "lab_draw_pin")
-    cell = app.session_state["_notebook"].notebook.cells[0]
     table = Table("upload", given, how.giving(given), datetime.now(UTC))
+    cell = pinned("draw", counted_again(given, table.how), table, source="upload", lab_view="draw")
     content = save(Study(notebook=Notebook("Own", (cell,)), tables=(table,), version="0.1.0"), with_data=False)
     status, told = rerun(content, "--data", str(file), "--out", str(tmp_path / "out"))
     assert status == 0 and "the file has none of its numbers" in told and "the same" not in told, told

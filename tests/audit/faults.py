@@ -15,11 +15,12 @@ from unittest.mock import patch
 
 import numpy as np
 
+from treedp_core import mechanisms as level_noise
 from treedp_core import privacy, words
 from treedp_core.checks import InputError
 from treedp_core.errors import simulation as montecarlo
 from treedp_core.experiment import Pipeline
-from treedp_core.mechanisms import LevelNoise, calibration, level_noise, stability
+from treedp_core.mechanisms import LevelNoise, calibration, stability
 from treedp_core.mechanisms.partition import Partition
 from treedp_core.mechanisms.thresholds import estimation, sparse_vector
 from treedp_core.mechanisms.thresholds import release as thresholds
@@ -46,7 +47,7 @@ from treedp_core.privacy.losses import Losses
 from treedp_core.privacy.prior_provenance import Origin
 from treedp_core.privacy.promise import Release
 from treedp_core.privacy.risk import Risk
-from treedp_core.records.count import elsewhere
+from treedp_core.records.count import counting as elsewhere
 from treedp_core.records.read import units
 from treedp_core.studies.budget import attribution
 from treedp_core.studies.budget.splits import node_budgets

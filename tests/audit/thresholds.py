@@ -21,15 +21,15 @@ import numpy as np
 import oracles_thresholds as oracle
 from oracles_plans import delta_together
 from treedp_core.checks import InputError
-from treedp_core.mechanisms.thresholds import answers as answering
 from treedp_core.mechanisms.thresholds import estimation, sparse_vector
 from treedp_core.mechanisms.thresholds import release as releases
-from treedp_core.mechanisms.thresholds.answers import Draw
-from treedp_core.mechanisms.thresholds.classification import classification_level
+from treedp_core.mechanisms.thresholds import sparse_vector as answering
+from treedp_core.mechanisms.thresholds.estimation import classification_level
 from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
 from treedp_core.mechanisms.thresholds.plans import provable_plan, tuned_plan
 from treedp_core.mechanisms.thresholds.reduction import label_nodes
 from treedp_core.mechanisms.thresholds.schedule import paper_plan
+from treedp_core.mechanisms.thresholds.sparse_vector import Draw
 from treedp_core.noise.laws import TruncatedLaplace
 from treedp_core.noise.truncated_laplace import discrete_bound, discrete_delta, truncated_bound
 from treedp_core.tree.path_tree import PathTree

@@ -16,10 +16,10 @@ from treedp_core.studies.cdf.baselines import BASELINES
 from treedp_core.studies.cdf.error import Criterion, optimal_shares
 from treedp_core.studies.cdf.matrices.blocks import pure_matrix
 from treedp_core.studies.cdf.matrices.circular import CircularRoot
-from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
+from treedp_core.studies.cdf.matrices.integer_strategy import optimal_matrix
 from treedp_core.studies.cdf.matrices.p_identity import identity_matrix
 from treedp_core.studies.cdf.matrices.plan import Matrix, mean_variance, sensitivity
-from treedp_core.studies.cdf.matrices.symmetric import SymmetricRoot
+from treedp_core.studies.cdf.matrices.reflection import SymmetricRoot
 from treedp_core.studies.cdf.matrices.workload import Wanted
 from treedp_core.tree.workloads import Workload
 

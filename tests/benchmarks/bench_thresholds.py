@@ -10,8 +10,7 @@ import numpy as np
 
 from bench_core import irregular
 from timing import paired_ratio, seconds
-from treedp_core.allocation.certificate import certificate
-from treedp_core.mechanisms.thresholds.answers import Draw
+from treedp_core.allocation.minimax import certificate
 from treedp_core.mechanisms.thresholds.plan_search import (
     least_error,
     least_error_together,
@@ -21,6 +20,7 @@ from treedp_core.mechanisms.thresholds.plan_search import (
 from treedp_core.mechanisms.thresholds.plan_types import Plan
 from treedp_core.mechanisms.thresholds.plans import tuned_plan
 from treedp_core.mechanisms.thresholds.reduction import label_nodes
+from treedp_core.mechanisms.thresholds.sparse_vector import Draw
 from treedp_core.privacy.conversions import gaussian_sigma
 from treedp_core.studies.multiplicative.curves import CURVES, Setting
 from treedp_core.studies.multiplicative.tree_bounds import bounds_table

@@ -21,8 +21,7 @@ from treedp_core.records import Dataset, count_bins, count_hierarchy, domain_of_
 from treedp_core.records.parquet_file import about, nodes_of, restored
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.bins import bins_of
-from treedp_core.studies.cdf.compare import draw, release_table
-from treedp_core.studies.cdf.widths import half_widths
+from treedp_core.studies.cdf.compare import draw, half_widths, release_table
 
 AGES = {"[0, 5)": 7, "[5, 18)": 17, "[18, 65)": 61, "[65, 100)": 22}
 

@@ -15,10 +15,9 @@ from treedp_core.records import count_bins
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf import PUBLISHED, SECTION_VI, CdfSettings, consistency_gains, plan_cdf
 from treedp_core.studies.cdf.bins import Bins, bins_of
-from treedp_core.studies.cdf.compare import draw
+from treedp_core.studies.cdf.compare import EQUAL, YOURS, draw, half_widths
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.pipelines import above_bound, distance_table, has_bound
-from treedp_core.studies.cdf.widths import EQUAL, YOURS, half_widths
 from treedp_core.tree import Tree
 from treedp_core.views.cdf.words import band_answer
 from treedp_core.watch import Cancelled, Watch

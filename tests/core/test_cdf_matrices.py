@@ -20,11 +20,11 @@ from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.compare import draw
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.matrices.circular import CircularRoot
-from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
+from treedp_core.studies.cdf.matrices.integer_strategy import optimal_matrix
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan, matrix_ledger, mean_variance, sensitivity
 from treedp_core.studies.cdf.matrices.public_total import CentredRoot
+from treedp_core.studies.cdf.matrices.reflection import SymmetricRoot
 from treedp_core.studies.cdf.matrices.square_root import RootMatrix, exact_product
-from treedp_core.studies.cdf.matrices.symmetric import SymmetricRoot
 from treedp_core.studies.cdf.matrices.workload import Wanted
 from treedp_core.studies.cdf.pipelines import distance_table, error_curves
 from treedp_core.tree import FloatArray, IntArray

@@ -35,7 +35,7 @@ from treedp_core.figures.trees.strips import level_strips, strip_values
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.notebook.file.drawing import checked
 from treedp_core.postprocess import POSTPROCESSORS
-from treedp_core.studies.cdf.widths import Width
+from treedp_core.studies.cdf.compare import Width
 from treedp_core.studies.sweep.before_after import Draw
 from treedp_core.tree import Tree
 

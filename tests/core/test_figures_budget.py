@@ -18,7 +18,7 @@ from treedp_core.figures.base.cell_figures import overlaid
 from treedp_core.figures.base.export_layout import Dress, dressed
 from treedp_core.figures.base.screen import stacked as narrow
 from treedp_core.figures.budget import StrategyRow
-from treedp_core.figures.trees import reliability
+from treedp_core.figures.trees import icicle as reliability
 from treedp_core.tree import Tree
 
 HOSTILE = "<img src=x onerror=1> $x$"

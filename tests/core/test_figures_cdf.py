@@ -18,7 +18,7 @@ from treedp_core.figures.cdf import (
     thinned,
 )
 from treedp_core.studies.cdf.bands import Reach
-from treedp_core.studies.cdf.widths import Width
+from treedp_core.studies.cdf.compare import Width
 
 
 @pytest.mark.parametrize("size", [1, 2, 2100, 2101, 5003, 2**20])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treedp_core.notebook.history import MOST, History
+from treedp_core.notebook.cell import MOST, History
 
 STEPS = st.lists(st.sampled_from(["change", "undo", "redo"]), max_size=80)
 

@@ -27,7 +27,7 @@ from treedp_core.privacy.risk import risk_of_levels
 from treedp_core.studies.branching import best_branching, best_shape
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.error import Criterion
-from treedp_core.studies.cdf.error.simple import total_squared_error
+from treedp_core.studies.cdf.error.criterion import total_squared_error
 from treedp_core.studies.cdf.release import CdfPlan
 from treedp_core.studies.lesson import (
     CARD,

@@ -10,7 +10,7 @@ import pytest
 
 from refusals import refuses
 from treedp_core.notebook import Cell, DataNote, Notebook, table_of
-from treedp_core.notebook.book import MAX_CELLS
+from treedp_core.notebook.cell import MAX_CELLS
 
 GIVEN: dict[str, Any] = {
     "id": "0123456789abcdef", "name": "Errors", "page": "lab", "version": "0.1.0",

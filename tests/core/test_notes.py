@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from treedp_core.notebook.export.notes import safe_markdown
+from treedp_core.notebook.export.cell_summary import safe_markdown
 
 HOSTILE = (
     "![x](http://192.0.2.1/b.png)", "[x](http://192.0.2.1)", "[x]: http://192.0.2.1", "<http://192.0.2.1>",

@@ -21,7 +21,7 @@ from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf import bins as counted
 from treedp_core.studies.cdf.baselines import _law
-from treedp_core.studies.cdf.compare import draw
+from treedp_core.studies.cdf.compare import draw, half_widths
 from treedp_core.studies.cdf.partition import (
     DividedPlan,
     dawa_table,
@@ -31,7 +31,6 @@ from treedp_core.studies.cdf.partition import (
     plan_partition,
     when_it_pays,
 )
-from treedp_core.studies.cdf.widths import half_widths
 
 ADD, REPLACE = NeighbouringRelation.ADD_OR_REMOVE_ONE, NeighbouringRelation.REPLACE_ONE
 UNKNOWN = NeighbouringRelation.REPLACE_UNKNOWN

@@ -31,7 +31,7 @@ from treedp_core.records.read.numbers.marks import look_at_marks, proposed
 from treedp_core.records.read.numbers.numeric import look_at_numbers
 from treedp_core.records.read.text import reads_as_total
 from treedp_core.records.recipe import MARKS, as_json, recipe_of
-from treedp_core.studies.cdf.matrices.range_lists import ranges_of_table
+from treedp_core.studies.cdf.matrices.workload import ranges_of_table
 from treedp_core.studies.sweep.task import read_task
 
 FROM_DATA = domain_taken_from_the_data()

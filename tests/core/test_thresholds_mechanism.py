@@ -11,14 +11,13 @@ import pytest
 
 import oracles_thresholds as oracle
 from refusals import refuses
-from treedp_core.mechanisms.thresholds.answers import Draw, Queries, pass_noise
-from treedp_core.mechanisms.thresholds.classification import classification_level, classify, cut_off
-from treedp_core.mechanisms.thresholds.estimation import clamp, estimate
+from treedp_core.mechanisms.thresholds.estimation import clamp, classification_level, classify, cut_off, estimate
 from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
 from treedp_core.mechanisms.thresholds.plans import provable_plan, tuned_plan
 from treedp_core.mechanisms.thresholds.reduction import label_nodes
 from treedp_core.mechanisms.thresholds.release import budget_for_one_record, release_with_thresholds
 from treedp_core.mechanisms.thresholds.schedule import least_threshold, paper_plan
+from treedp_core.mechanisms.thresholds.sparse_vector import Draw, Queries, pass_noise
 from treedp_core.mechanisms.thresholds.trace import steps
 from treedp_core.noise.truncated_laplace import discrete_bound, truncated_bound
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit

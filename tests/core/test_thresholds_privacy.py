@@ -19,12 +19,12 @@ from audit.neighbours import Small
 from audit.thresholds import lost
 from refusals import refuses
 from treedp_core.mechanisms.thresholds import estimation
-from treedp_core.mechanisms.thresholds.answers import Draw, Queries
 from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel, rounds_together
 from treedp_core.mechanisms.thresholds.plans import tuned_plan
 from treedp_core.mechanisms.thresholds.reduction import label_nodes
 from treedp_core.mechanisms.thresholds.release import release_with_thresholds
 from treedp_core.mechanisms.thresholds.schedule import printed_schedule
+from treedp_core.mechanisms.thresholds.sparse_vector import Draw, Queries
 from treedp_core.noise.truncated_laplace import truncated_bound
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.tree import Tree

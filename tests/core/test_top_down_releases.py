@@ -13,8 +13,7 @@ from oracles_pages import dataset
 from oracles_top_down import HUGE, RECORDS, product_data
 from refusals import refuses
 from treedp_core.allocation import ALLOCATIONS
-from treedp_core.errors.compare import BiasBySize, Compared, bias_by_size
-from treedp_core.errors.ways import Ways, mean_and_error
+from treedp_core.errors.compare import BiasBySize, Compared, Ways, bias_by_size, mean_and_error
 from treedp_core.figures import topdown
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.studies.topdown import (

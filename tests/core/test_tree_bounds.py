@@ -10,8 +10,7 @@ from scipy.optimize import brentq, linprog
 from scipy.sparse import coo_matrix, vstack
 
 from oracles_tree import level_starts, random_parents
-from treedp_core.allocation.certificate import certificate
-from treedp_core.allocation.minimax import squared_norm
+from treedp_core.allocation.minimax import certificate, squared_norm
 from treedp_core.checks import InputError
 from treedp_core.privacy.conversions import gaussian_sigma
 from treedp_core.studies.multiplicative import tree_bounds

@@ -510,7 +510,7 @@ BAD = [
     (floors, "treedp_core/tree/tree.py", "from treedp_core.experiment import run"),
     (floors, "treedp_core/tree/tree.py", "def f():\n    import treedp_core.experiment"),
     (floors, "treedp_core/experiment.py", "import treedp_core"),
-    (floors, "treedp_core/mechanisms/level_noise.py", "from ..postprocess import non_negative"),
+    (floors, "treedp_core/mechanisms/__init__.py", "from ..postprocess import non_negative"),
     (floors, "treedp_core/surprise.py", "x = 1"),
     (floors, "treedp_core/cli.py", "from treedp_core.tree.tree import Tree"),
     (places, "treedp_core/experiment.py", "import streamlit as st"),

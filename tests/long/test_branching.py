@@ -13,7 +13,7 @@ from refusals import refuses
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching import advice, best_branching, best_by_height, best_shapes, opendp_branching_factor
 from treedp_core.studies.branching import theorems as v
-from treedp_core.studies.branching.limits import loss_factor
+from treedp_core.studies.branching.question import loss_factor
 from treedp_core.studies.cdf.error import Criterion, optimal_shares
 from treedp_core.studies.cdf.shapes.primes import divisors, is_prime, prime_factors
 from treedp_core.studies.cdf.shapes.search import Cost, cheapest

@@ -11,12 +11,12 @@ import oracles_shapes as slow
 from refusals import refuses
 from test_branching_all import EVERY
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.studies.branching.limits import loss_factor
 from treedp_core.studies.branching.question import (
     Question,
     bins_from_text,
     by_height,
     factor_scale,
+    loss_factor,
     ranked,
     value_of,
 )

@@ -42,7 +42,7 @@ from treedp_core.studies.budget import (
     source_of_text,
 )
 from treedp_core.studies.budget.figure4 import periods
-from treedp_core.studies.budget.targets.achieved_error import error_of
+from treedp_core.studies.budget.targets.simulation_check import error_of
 from treedp_core.tree import Tree
 from treedp_core.views.budget.words import smallest, unknown
 from treedp_core.words import privacy_text

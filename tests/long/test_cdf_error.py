@@ -27,6 +27,7 @@ from refusals import refuses
 from treedp_core.noise import DiscreteLaplace
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.cdf.error import Criterion, cdf_lower_bound, optimal_shares, total_squared_error
+from treedp_core.studies.cdf.error.criterion import histogram_error, range_queries_error
 from treedp_core.studies.cdf.error.least_squares import gradient, mean_variance
 from treedp_core.studies.cdf.error.prefixes import (
     least_squares_functional_variance,
@@ -34,7 +35,6 @@ from treedp_core.studies.cdf.error.prefixes import (
     prefix_variances,
     range_variance,
 )
-from treedp_core.studies.cdf.error.simple import histogram_error, range_queries_error
 from treedp_core.tree import Tree
 from treedp_core.tree.workloads import Shape, Workload
 

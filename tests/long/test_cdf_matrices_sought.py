@@ -22,17 +22,16 @@ from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.compare import draw, query_table
 from treedp_core.studies.cdf.error import Criterion, optimal_shares
 from treedp_core.studies.cdf.matrices.blocks import Search, block_matrix
-from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix
-from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
+from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix, optimal_matrix
 from treedp_core.studies.cdf.matrices.p_identity import SEARCH_STEPS, Errors, identity_matrix
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan, matrix_ledger, plan_matrix, sensitivity
-from treedp_core.studies.cdf.matrices.range_lists import ranges_of_table
 from treedp_core.studies.cdf.matrices.workload import (
     MAX_BINS,
     MAX_RANGES,
     Ranges,
     Wanted,
     ranges_from_text,
+    ranges_of_table,
     terms_of,
     text_of,
 )

@@ -14,7 +14,7 @@ import pytest
 from browsing import SAFE_ENVIRONMENT, chromium_path, free_port, wait_until_healthy
 from tabs import Tab
 from treedp_core import cli
-from treedp_core.notebook.book import Notebook
+from treedp_core.notebook.cell import Notebook
 from treedp_core.notebook.file.archive import save
 from treedp_core.notebook.study import Study
 

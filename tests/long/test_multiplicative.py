@@ -21,8 +21,7 @@ from treedp_core.noise import DiscreteLaplace, Gaussian, Laplace
 from treedp_core.privacy.conversions import gaussian_sigma
 from treedp_core.studies.multiplicative import Setting, accuracy_table, ranking
 from treedp_core.studies.multiplicative.accuracy import accurate_threshold, clamped_alpha_rmse, noise_accurate_threshold
-from treedp_core.studies.multiplicative.curves import CURVES, clamp_bound, theorem_error
-from treedp_core.studies.multiplicative.growth import break_even, growth
+from treedp_core.studies.multiplicative.curves import CURVES, break_even, clamp_bound, growth, theorem_error
 from treedp_core.studies.multiplicative.lower_bounds import least_possible_threshold, packing_bound
 from treedp_core.studies.multiplicative.simple import shrunk_alpha_rmse, worst_shrunk_alpha_rmse
 from treedp_core.tree import Tree

@@ -26,7 +26,8 @@ from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.notebook import Cell, DataNote, Notebook
 from treedp_core.notebook.code import File, Ran, call
-from treedp_core.notebook.file import drawing, memory
+from treedp_core.notebook.file import archive as memory
+from treedp_core.notebook.file import drawing
 from treedp_core.notebook.file.archive import file_name, open_study, save
 from treedp_core.notebook.range_lists import Listed
 from treedp_core.notebook.saved_plans import Noted

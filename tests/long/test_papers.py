@@ -29,7 +29,7 @@ from treedp_core.studies.methods.papers import (
     rameshwar,
     ratio_table,
 )
-from treedp_core.studies.methods.papers.numerics import (
+from treedp_core.studies.methods.papers.claim import (
     best_bins,
     factorisations,
     int_opt_steps,

@@ -16,7 +16,6 @@ import oracles_plans as oracle
 from refusals import refuses
 from treedp_core.checks import InputError
 from treedp_core.mechanisms.thresholds import plans
-from treedp_core.mechanisms.thresholds.answers import Draw
 from treedp_core.mechanisms.thresholds.plan_search import least_error, proven_rounds, tuned_rounds
 from treedp_core.mechanisms.thresholds.plan_types import Plan, rounds_together
 from treedp_core.mechanisms.thresholds.plans import (
@@ -28,6 +27,7 @@ from treedp_core.mechanisms.thresholds.plans import (
 )
 from treedp_core.mechanisms.thresholds.reduction import label_nodes
 from treedp_core.mechanisms.thresholds.schedule import least_threshold, paper_plan, printed_schedule
+from treedp_core.mechanisms.thresholds.sparse_vector import Draw
 from treedp_core.tree.path_tree import PathTree
 
 RULES = {"paper": paper_plan, "tuned": tuned_plan, "provable": provable_plan}

@@ -33,8 +33,7 @@ from treedp_core.batch import run as program
 from treedp_core.batch.executors import executor_of
 from treedp_core.checks import InputError
 from treedp_core.errors.metrics import METRICS
-from treedp_core.notebook import Cell
-from treedp_core.notebook.book import Notebook
+from treedp_core.notebook.cell import Cell, Notebook
 from treedp_core.notebook.code import File, Ran, call
 from treedp_core.notebook.data_lineage import tables_of
 from treedp_core.notebook.export.program import is_ours

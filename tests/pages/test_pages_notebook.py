@@ -32,7 +32,7 @@ from test_pages_own_data import VISITS, count_file, counted
 from treedp_core.cli import PUBLIC_VARIABLE
 from treedp_core.notebook import Notebook
 from treedp_core.notebook.code import File, call
-from treedp_core.notebook.file import memory
+from treedp_core.notebook.file import archive as memory
 from treedp_core.notebook.file.archive import open_study, save
 from treedp_core.notebook.study import Asked, Study, Table, note_of
 from treedp_core.records import count_bins, count_hierarchy, domain_of_paths, domain_taken_from_the_data

@@ -16,7 +16,7 @@ from treedp_core.errors.compare import Compared
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.privacy.prior_provenance import CHOOSE
 from treedp_core.studies.budget import Question
-from treedp_core.studies.cdf.widths import Width
+from treedp_core.studies.cdf.compare import Width
 from treedp_core.tree import Tree
 from treedp_core.views.budget.words import caption as budget_caption
 from treedp_core.views.cdf.words import band_answer

@@ -17,7 +17,7 @@ from oracles_pages import RAGGED, dataset
 from treedp_core.checks import InputError
 from treedp_core.figures.base import style
 from treedp_core.figures.base.draft import unchecked
-from treedp_core.figures.trees.reliability import watermark
+from treedp_core.figures.trees.icicle import watermark
 from treedp_core.notebook.code import call
 from treedp_core.notebook.export.program import is_ours
 from treedp_core.tree import Tree

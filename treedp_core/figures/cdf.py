@@ -30,10 +30,10 @@ from treedp_core.figures.base.style import (
 from treedp_core.figures.base.text import plot_text
 from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.studies.cdf.bands import Reach
+from treedp_core.studies.cdf.compare import BINARY, EQUAL, HISTOGRAM, YOURS, Width
 from treedp_core.studies.cdf.experiment import Gain
 from treedp_core.studies.cdf.matrices.workload import terms_of, text_of
 from treedp_core.studies.cdf.pipelines import PipelineCurve
-from treedp_core.studies.cdf.widths import BINARY, EQUAL, HISTOGRAM, YOURS, Width
 from treedp_core.tree import AnyArray, FloatArray, IntArray
 from treedp_core.words import Z95, margin, privacy_text, ratio, short
 

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from treedp_core.errors.compare import BiasBySize
-from treedp_core.errors.ways import Ways
+from treedp_core.errors.compare import BiasBySize, Ways
 from treedp_core.figures.base.curves import Curve, error_curves
 from treedp_core.figures.base.draft import Draft, Trace, bar, scatter
 from treedp_core.figures.base.style import (

@@ -14,9 +14,9 @@ from treedp_core.figures.topdown import LOOKS
 from treedp_core.figures.trees.draw import one_draw
 from treedp_core.figures.trees.icicle import drafted
 from treedp_core.studies.topdown import Drawn
+from treedp_core.studies.topdown.draw import KEPT, LOST, SPURIOUS, Pairs, Rows
 from treedp_core.studies.topdown.marginals import Marginals
 from treedp_core.studies.topdown.release_spec import RULES
-from treedp_core.studies.topdown.synthetic_rows import KEPT, LOST, SPURIOUS, Pairs, Rows
 from treedp_core.tree import AnyArray, FloatArray
 from treedp_core.words import Z95, whole
 
@@ -89,7 +89,7 @@ LARGEST: Final = 16.0
 def rows_beside(found: Rows) -> Draft:
     """Return places as rows: true records to the left, released ones to the right, both on log(1 + records).
 
-    >>> from treedp_core.studies.topdown.synthetic_rows import Rows
+    >>> from treedp_core.studies.topdown.draw import Rows
     >>> fig = rows_beside(Rows(("a › b", "a › c"), np.array([9, 2]), np.array([8, 0]), 2))
     >>> [trace["name"] for trace in fig.data], fig.data[2]["text"][0].strip()
     (['true', 'kept', 'lost'], 'lost')

@@ -3,8 +3,7 @@
 What leaves the app comes from here too: scripts, notebooks, reports.
 """
 
-from treedp_core.notebook.book import Notebook
-from treedp_core.notebook.cell import Cell, DataNote
+from treedp_core.notebook.cell import Cell, DataNote, Notebook
 from treedp_core.notebook.validators import table_of
 
 __all__ = ["Cell", "DataNote", "Notebook", "table_of"]

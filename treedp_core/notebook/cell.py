@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from treedp_core import checks
 from treedp_core.checks import InputError
@@ -14,6 +14,164 @@ from treedp_core.notebook.file.drawing import Drawing
 from treedp_core.notebook.validators import MAX_TEXT, Value
 from treedp_core.plans import ReleasePlan
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
+from treedp_core.words import whole
+
+# The notebook: cells in the order their user gave them. What changes it returns another one.
+
+# What a user's work was before its changes, to be undone and redone: whole values, as nothing of them ever changes.
+
+T = TypeVar("T")
+MOST: Final = 50
+"""Changes that can be undone."""
+
+
+@dataclass(frozen=True)
+class History(Generic[T]):
+    """States before changes that were made, the last one last, and after those that were undone, the first one last.
+
+    >>> history = History[str]().after("a").after("b")  # which is "c" by now
+    >>> now, history = history.back("c")
+    >>> now, history.forth(now)[0], history.after(now).future
+    ('b', 'c', ())
+    """
+
+    past: tuple[T, ...] = ()
+    future: tuple[T, ...] = ()
+
+    def after(self, before: T) -> History[T]:
+        """Return the history once what was `before` has been changed: what was undone cannot be redone any more."""
+        return History((*self.past, before)[-MOST:])
+
+    def back(self, now: T) -> tuple[T, History[T]]:
+        """Return what was before the last change, and the history then; all as it is where there is none."""
+        if not self.past:
+            return now, self
+        return self.past[-1], History(self.past[:-1], (*self.future, now))
+
+    def forth(self, now: T) -> tuple[T, History[T]]:
+        """Return what was before the last undoing, and the history then; all as it is where there is none."""
+        if not self.future:
+            return now, self
+        return self.future[-1], History((*self.past, now), self.future[:-1])
+
+    def mapped(self, change: Callable[[T], T]) -> History[T]:
+        """Return the history with every state changed: what is to hold whatever is undone."""
+        return History(tuple(map(change, self.past)), tuple(map(change, self.future)))
+
+    def within(self, fits: Callable[[tuple[T, ...]], bool]) -> History[T]:
+        """Return as much of the history as fits: the oldest states go first, then all that was undone."""
+        found = self
+        while found.past and not fits((*found.past, *found.future)):
+            found = History(found.past[1:], found.future)
+        return found if fits(found.future) else History(found.past)
+
+
+MAX_CELLS: Final = 500
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """Cells in the order their user gave them.
+
+    Parameters
+    ----------
+    title : str
+    cells : tuple of Cell
+        At most 500, no two with one id.
+
+    Raises
+    ------
+    InputError
+        ``NOTEBOOK_TITLE``, ``NOTEBOOK_CELLS``, ``CELL_ID``.
+
+    Examples
+    --------
+    >>> cell = Cell(id="0" * 16, name="Errors", page="lab", version="0.1.0", made="2026-11-22T15:00:00+00:00")
+    >>> book = Notebook("Survey").add(cell).duplicate(cell.id, "1" * 16).rename("1" * 16, "Errors again")
+    >>> [one.name for one in book.cells]
+    ['Errors', 'Errors again']
+    """
+
+    title: str = "Notebook"
+    cells: tuple[Cell, ...] = ()
+
+    def __post_init__(self) -> None:
+        validators.line("the title of a notebook", self.title, MAX_NAME, "NOTEBOOK_TITLE")
+        object.__setattr__(self, "cells", tuple(self.cells))
+        if len(self.cells) > MAX_CELLS or not all(isinstance(one, Cell) for one in self.cells):
+            raise InputError("NOTEBOOK_CELLS", f"Expected at most {whole(MAX_CELLS)} cells in a notebook.")
+        if len({one.id for one in self.cells}) < len(self.cells):
+            raise InputError("CELL_ID", "Expected every cell of a notebook to have an id of its own.")
+
+    def cell(self, id: str) -> Cell:
+        """Return a cell by its id."""
+        return self.cells[self._at(id)]
+
+    def has(self, id: str) -> bool:
+        """Whether it has a cell of this id."""
+        return any(one.id == id for one in self.cells)
+
+    def add(self, cell: Cell) -> Notebook:
+        """Return the notebook with one more cell, at its end."""
+        return replace(self, cells=(*self.cells, cell))
+
+    def entitled(self, title: str) -> Notebook:
+        """Return the notebook with another title."""
+        return replace(self, title=title)
+
+    def rename(self, id: str, name: str) -> Notebook:
+        """Return the notebook with another name on one cell."""
+        return self._with(id, lambda cell: (replace(cell, name=name),))
+
+    def call_table(self, before: str, name: str, source_digest: str) -> Notebook:
+        """Return the notebook with another name for a table of a file, in every cell that was made from it."""
+        mine = [one.data is not None and (one.data.name, one.data.source_digest) == (before, source_digest)
+                for one in self.cells]  # fmt: skip
+        cells = [one.of_table(name) if is_mine else one for one, is_mine in zip(self.cells, mine, strict=True)]
+        return replace(self, cells=tuple(cells))
+
+    def annotate(self, id: str, note: str) -> Notebook:
+        """Return the notebook with another note on one cell."""
+        return self._with(id, lambda cell: (replace(cell, note=note),))
+
+    def put(self, cell: Cell) -> Notebook:
+        """Return the notebook with a cell in place of the one of the same id, such as one that was run again."""
+        return self._with(cell.id, lambda _: (cell,))
+
+    def duplicate(self, id: str, new_id: str) -> Notebook:
+        """Return the notebook with a copy of a cell behind it."""
+        return self._with(id, lambda cell: (cell, replace(cell, id=new_id)))
+
+    def delete(self, id: str) -> Notebook:
+        """Return the notebook without a cell."""
+        return self._with(id, lambda _: ())
+
+    def reorder(self, ids: Sequence[str]) -> Notebook:
+        """Return the notebook with its cells in another order: `ids` names each of them once.
+
+        Raises
+        ------
+        InputError
+            ``CELL_ORDER``.
+        """
+        if sorted(ids) != sorted(one.id for one in self.cells):
+            raise InputError("CELL_ORDER", "Expected the order to name every cell once.")
+        return replace(self, cells=tuple(map(self.cell, ids)))
+
+    def without_counts(self) -> Notebook:
+        """Return the notebook without what may depend on true counts."""
+        return replace(self, cells=tuple(one.without_counts() for one in self.cells))
+
+    def _at(self, id: str) -> int:
+        found = next((at for at, one in enumerate(self.cells) if one.id == id), None)
+        if found is None:
+            raise InputError("CELL_UNKNOWN", "There is no such cell in this notebook.")
+        return found
+
+    def _with(self, id: str, change: Callable[[Cell], tuple[Cell, ...]]) -> Notebook:
+        at = self._at(id)
+        return replace(self, cells=(*self.cells[:at], *change(self.cells[at]), *self.cells[at + 1 :]))
+
 
 MAX_NAME: Final = 120
 MAX_CODE: Final = 4_000_000

@@ -11,8 +11,7 @@ from typing import Final, TypeVar
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.notebook import range_lists, saved_plans
-from treedp_core.notebook.book import Notebook
-from treedp_core.notebook.cell import Cell, DataNote, without_counts
+from treedp_core.notebook.cell import Cell, DataNote, Notebook, without_counts
 from treedp_core.notebook.code import File, Ran, call, given
 from treedp_core.notebook.export.cell_summary import FINGERPRINT
 from treedp_core.notebook.range_lists import Listed

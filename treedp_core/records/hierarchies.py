@@ -16,8 +16,8 @@ from treedp_core.records.arrays import indices_of, is_text
 from treedp_core.records.count.hierarchy import count_hierarchy
 from treedp_core.records.count.row_filter import MAX_SUSPECTS, Suspect
 from treedp_core.records.domain import domain_taken_from_the_data
-from treedp_core.records.read.cached_columns import HeldColumns
 from treedp_core.records.read.columns import use_of
+from treedp_core.records.read.readers import HeldColumns
 from treedp_core.records.read.text import in_reading_order, normalise, reads_as_total
 
 IntArray = NDArray[np.int64]

@@ -7,9 +7,8 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from treedp_core.checks import InputError
-from treedp_core.records.read.cached_columns import HeldColumns
 from treedp_core.records.read.column_cache import hold
-from treedp_core.records.read.readers import Origin, inspect
+from treedp_core.records.read.readers import HeldColumns, Origin, inspect
 from treedp_core.records.read.sniff import Preview
 from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.read.table_reader import Progress

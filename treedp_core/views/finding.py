@@ -12,7 +12,7 @@ import numpy as np
 
 from treedp_core.experiment import Experiment
 from treedp_core.figures.base.draft import Draft
-from treedp_core.figures.trees.reliability import watermark
+from treedp_core.figures.trees.icicle import watermark
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.plans import ReleasePlan
 from treedp_core.privacy import Accounting, NeighbouringRelation

@@ -21,7 +21,7 @@ from pages.ui.session.download import download
 from treedp_core.figures.base import style
 from treedp_core.figures.base.draft import Draft
 from treedp_core.figures.base.screen import on_dark, repainted, stacked
-from treedp_core.figures.trees.reliability import watermark
+from treedp_core.figures.trees.icicle import watermark
 from treedp_core.notebook.code import Part, Ran
 from treedp_core.notebook.export.program import export_name
 from treedp_core.records.export.columns import Columns, labelled

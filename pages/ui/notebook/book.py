@@ -16,8 +16,8 @@ from pages.ui.session import uploads
 from pages.ui.tables import store
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell, Notebook
+from treedp_core.notebook.cell import History
 from treedp_core.notebook.comparison import compare as compared
-from treedp_core.notebook.history import History
 from treedp_core.notebook.study import Asked
 from treedp_core.views.cells.rerun import Sources
 from treedp_core.words import megabytes

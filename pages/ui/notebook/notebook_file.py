@@ -17,8 +17,7 @@ from pages.ui.session import uploads
 from pages.ui.session.download import download
 from pages.ui.tables import result, session_tables, worker_read
 from treedp_core.checks import InputError
-from treedp_core.notebook.file.archive import file_name, open_study, save
-from treedp_core.notebook.file.memory import admit
+from treedp_core.notebook.file.archive import admit, file_name, open_study, save
 from treedp_core.notebook.study import Study
 from treedp_core.words import plural
 

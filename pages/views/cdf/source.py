@@ -28,8 +28,7 @@ from treedp_core.notebook.study import visible
 from treedp_core.records import Dataset
 from treedp_core.records.worker_read import read
 from treedp_core.studies.cdf.bins import Bins, bins_of
-from treedp_core.studies.cdf.matrices.range_lists import doubtful_marks, ranges_of_table
-from treedp_core.studies.cdf.matrices.workload import MAX_BINS, MAX_RANGES
+from treedp_core.studies.cdf.matrices.workload import MAX_BINS, MAX_RANGES, doubtful_marks, ranges_of_table
 from treedp_core.views.cdf import release
 from treedp_core.views.cdf.inputs import SAMPLE, SOURCES
 from treedp_core.words import plural, whole

@@ -27,7 +27,7 @@ from treedp_core.checks import InputError
 from treedp_core.figures.base.cell_figures import redrawn
 from treedp_core.notebook import Cell
 from treedp_core.notebook.cell import MAX_NAME
-from treedp_core.notebook.export.notes import safe_markdown
+from treedp_core.notebook.export.cell_summary import safe_markdown
 from treedp_core.notebook.export.program import export_name
 from treedp_core.notebook.export.script import tables_of
 from treedp_core.notebook.validators import MAX_TEXT

@@ -14,13 +14,19 @@ those are is private, so that a release names the labelled pieces alone, or give
 True
 """
 
-from treedp_core.mechanisms.thresholds.answers import Draw
-from treedp_core.mechanisms.thresholds.classification import classification_level, classify
-from treedp_core.mechanisms.thresholds.estimation import Estimation, Planner, clamp, estimate
+from treedp_core.mechanisms.thresholds.estimation import (
+    Estimation,
+    Planner,
+    clamp,
+    classification_level,
+    classify,
+    estimate,
+)
 from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
 from treedp_core.mechanisms.thresholds.plans import provable_plan, tuned_plan
 from treedp_core.mechanisms.thresholds.reduction import Labels, label_nodes
 from treedp_core.mechanisms.thresholds.schedule import paper_plan, printed_schedule
+from treedp_core.mechanisms.thresholds.sparse_vector import Draw
 from treedp_core.mechanisms.thresholds.trace import Step, steps
 from treedp_core.tree.path_tree import PathTree
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from treedp_core.checks import InputError
-from treedp_core.mechanisms.thresholds.answers import Answers, BoolArray, Queries
 from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
+from treedp_core.mechanisms.thresholds.sparse_vector import Answers, BoolArray, Queries
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.tree.path_tree import PathTree
 from treedp_core.watch import Watch

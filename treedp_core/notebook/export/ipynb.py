@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from treedp_core.notebook.cell import Cell
 from treedp_core.notebook.code import FIGURE
-from treedp_core.notebook.export.cell_summary import drawable, facts, head, plain, safe
-from treedp_core.notebook.export.notes import safe_markdown
+from treedp_core.notebook.export.cell_summary import drawable, facts, head, plain, safe, safe_markdown
 from treedp_core.notebook.export.program import Section, program_of
 from treedp_core.notebook.export.script import NO_CODE, OUT, SHOWN, shown_of
 from treedp_core.notebook.validators import Value

@@ -7,8 +7,7 @@ from typing import Final
 
 from treedp_core.notebook.cell import Cell
 from treedp_core.notebook.code import FIGURE
-from treedp_core.notebook.export.cell_summary import facts, head, is_simulated, plain, safe, warning
-from treedp_core.notebook.export.notes import safe_markdown
+from treedp_core.notebook.export.cell_summary import facts, head, is_simulated, plain, safe, safe_markdown, warning
 from treedp_core.notebook.export.program import TABLE, Section, program_of
 from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.records.export.tables import IN_NAMES, apart, csv_bytes, zipped

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from treedp_core.checks import InputError, echo
 from treedp_core.notebook import range_lists
-from treedp_core.notebook.book import Notebook
-from treedp_core.notebook.cell import Cell, DataNote
+from treedp_core.notebook.cell import Cell, DataNote, Notebook
 from treedp_core.notebook.code import Ran
-from treedp_core.notebook.file import call_json, drawing, memory
+from treedp_core.notebook.file import call_json, drawing
 from treedp_core.notebook.file.container import MAX_FILE, limit_of, packed, unpacked, written
 from treedp_core.notebook.file.drawing import Drawing
 from treedp_core.notebook.range_lists import Listed
@@ -26,9 +27,71 @@ from treedp_core.notebook.saved_plans import Noted
 from treedp_core.notebook.study import Asked, SettingValue, Study, Table
 from treedp_core.notebook.validators import Value, text
 from treedp_core.plans import ReleasePlan
+from treedp_core.records import Dataset
 from treedp_core.records.parquet_file import about, nodes_of, restored
 from treedp_core.records.strict_json import Json, members, parse
 from treedp_core.watch import Watch
+from treedp_core.words import whole
+
+# What opening a notebook takes up in memory: nothing is saved that could not be opened again.
+
+MOST_BYTES: Final = 1 << 30
+"""Of memory that opening a file may take up, besides the file itself."""
+_HELD: Final = (23, 18, 1)
+"""Bytes of an opened data set for each node, each label and each byte of its labels."""
+_PASSING: Final = (26, 0, 4)
+"""The same of the one that is being read, besides."""
+_JSON: Final = 10
+"""Bytes for each byte of JSON besides."""
+
+
+def opening_bytes(tables: Sequence[Table], json_bytes: int) -> int:
+    """Return how many bytes of memory opening a notebook takes up at most, besides the file itself.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        Its data sets.
+    json_bytes : int
+        Of cells and settings.
+    """
+    sizes = [_size(table.data) for table in tables]
+    held = sum(_times(_HELD, size) for size in sizes)
+    return held + max((_times(_PASSING, size) for size in sizes), default=0) + _JSON * json_bytes
+
+
+def admit(tables: Sequence[Table], json_bytes: int) -> None:
+    """Refuse to save what could not be opened again; arguments as of `opening_bytes`.
+
+    Raises
+    ------
+    InputError
+        ``NOTEBOOK_TOO_LARGE``.
+
+    >>> admit([], 30 << 20)
+    >>> admit([], 150 << 20)
+    Traceback (most recent call last):
+    treedp_core.checks.InputError: Opening this notebook would take more than 1 024 MB of memory; save fewer data
+    sets or cells in it, or save it without data.
+    """
+    if opening_bytes(tables, json_bytes) > MOST_BYTES:
+        raise InputError(
+            "NOTEBOOK_TOO_LARGE",
+            f"Opening this notebook would take more than {whole(MOST_BYTES >> 20)} MB of memory; save fewer data sets "
+            "or cells in it, or save it without data.",
+        )
+
+
+def _times(each: Sequence[int], size: Sequence[int]) -> int:
+    return sum(one * n for one, n in zip(each, size, strict=True))
+
+
+def _size(data: Dataset) -> tuple[int, int, int]:
+    """Nodes, labels, and letters of labels with what stands between them."""
+    words = data.labels.vocabularies
+    n_labels = sum(map(len, words))
+    return data.tree.n_nodes, n_labels, n_labels + sum(int(np.strings.str_len(one).sum()) for one in words)
+
 
 SUFFIX: Final = ".treedp"
 TRUE_COUNTS: Final = "TRUE COUNTS"
@@ -85,7 +148,7 @@ def save(study: Study, *, with_data: bool) -> bytes:
         content["plan.json"] = kept.plan.to_json().encode()
     for at, noted in enumerate(kept.noted):
         content[f"noted/{at}/plan.json"] = noted.plan.to_json().encode()
-    memory.admit(kept.tables, sum(map(len, content.values())))
+    admit(kept.tables, sum(map(len, content.values())))
     for at, table in enumerate(kept.tables):
         content[f"data/{at}/about.json"] = written(about(table.data))
         content[f"data/{at}/nodes.parquet"] = nodes_of(table.data)

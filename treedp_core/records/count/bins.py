@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.count import counting, row_filter
-from treedp_core.records.count.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
+from treedp_core.records.count.counting import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
 from treedp_core.records.count.row_filter import LeftOut, without
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
 from treedp_core.records.edges import bin_edges, bin_finder, interval_labels, own_edges

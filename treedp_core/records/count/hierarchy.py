@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.count import counting, paths
-from treedp_core.records.count.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
+from treedp_core.records.count.counting import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
 from treedp_core.records.count.row_filter import LeftOut, notices, suspected
 from treedp_core.records.count.tally import Tally, example_of, read_records, strangers_notice
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of

@@ -10,10 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treedp_core.records.arrays import indices_of, is_numeric, is_text, plain_numpy
-from treedp_core.records.read.cached_columns import HeldColumns
 from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.numbers.marks import is_number
-from treedp_core.records.read.readers import Origin
+from treedp_core.records.read.readers import HeldColumns, Origin
 from treedp_core.records.read.sniff import Preview
 from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.read.table_reader import Progress, TableReader, open_table, refuse_no_rows

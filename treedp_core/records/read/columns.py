@@ -14,7 +14,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.arrays import indices_of, is_numeric, is_text, text_bounds, text_lengths
 from treedp_core.records.read import text
-from treedp_core.records.read.numbers.number_cells import as_shown
+from treedp_core.records.read.numbers.marks import as_shown
 from treedp_core.records.read.text import reads_as_total
 from treedp_core.words import whole
 

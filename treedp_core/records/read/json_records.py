@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.read.file_checks import checked_columns, encoding_error, refuse_binary
-from treedp_core.records.read.numbers.number_cells import shown, typed
+from treedp_core.records.read.numbers.marks import shown, typed
 from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
 from treedp_core.records.read.sources import BLOCK_BYTES, SNIFF_BYTES, ByteStream, FileSource, ReadOptions, row_too_long
 from treedp_core.words import whole

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Generic, ParamSpec, TypeVar
 
 from treedp_core.checks import InputError
-from treedp_core.records.read.cached_columns import HeldColumns
 from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.sniff import Preview, preview_csv
 from treedp_core.records.read.sources import FileSource, ReadOptions, TableSource, file_source
@@ -19,6 +18,59 @@ from treedp_core.registry import Table, table
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+# Columns of a file that is gone.
+
+
+@dataclass(frozen=True, eq=False)
+class HeldColumns:
+    """Columns of a file that is gone, kept in memory as codes: private data. `hold` makes them.
+
+    Parameters
+    ----------
+    name : str
+        Of the file.
+    table : pyarrow Table
+    preview : Preview
+        What the file looked like, as far as its columns are kept.
+    first_row : int
+        The number shown for the first record.
+    source_digest : str
+        SHA-256 (hex) of the file.
+    left_out : tuple of str
+        Columns that are not kept.
+    distinct : mapping from column to int
+        How many values occur.
+    numbers : tuple of str
+        Columns of numbers.
+    options : ReadOptions
+        How its text was read.
+    """
+
+    name: str
+    table: Any
+    preview: Preview
+    first_row: int
+    source_digest: str
+    left_out: tuple[str, ...]
+    distinct: Mapping[str, int]
+    numbers: tuple[str, ...]
+    options: ReadOptions = field(default_factory=ReadOptions)
+
+    @property
+    def size(self) -> int:
+        """Rows."""
+        return len(self.table)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the columns take up."""
+        return int(self.table.nbytes)
+
+    def digest(self) -> str:
+        """Return the SHA-256 (hex) of the file."""
+        return self.source_digest
+
 
 Origin = str | os.PathLike[str] | bytes | BinaryIO | Any
 Source = FileSource | TableSource | HeldColumns

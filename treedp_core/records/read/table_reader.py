@@ -11,8 +11,7 @@ from typing import Any
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.read import text
-from treedp_core.records.read.cached_columns import HeldColumns
-from treedp_core.records.read.readers import Batch, Origin, Reader, Source, opened
+from treedp_core.records.read.readers import Batch, HeldColumns, Origin, Reader, Source, opened
 from treedp_core.records.read.sniff import Preview
 from treedp_core.records.read.sources import ReadOptions
 

@@ -1,6 +1,6 @@
 """Which tree: the branching factor in the limit, the best whole shapes for K bins, the paper's statements on both."""
 
-from treedp_core.studies.branching.limits import BestBranching, best_branching, opendp_branching_factor
+from treedp_core.studies.branching.question import BestBranching, best_branching, opendp_branching_factor
 from treedp_core.studies.cdf.shapes import RankedShape, advice, best_by_height, best_shape, best_shapes, equal_budgets
 
 __all__ = [

@@ -20,9 +20,8 @@ from treedp_core.records import Dataset
 from treedp_core.studies.budget.comparison import problems_of
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.question import Question
-from treedp_core.studies.budget.targets.achieved_error import equal_needs, error_of
 from treedp_core.studies.budget.targets.inverse import Inverse, smallest_budget
-from treedp_core.studies.budget.targets.simulation_check import Confirmation, confirm_all
+from treedp_core.studies.budget.targets.simulation_check import Confirmation, confirm_all, equal_needs, error_of
 from treedp_core.studies.budget.targets.target import Target
 from treedp_core.watch import Watch
 from treedp_core.words import float_above, privacy_text

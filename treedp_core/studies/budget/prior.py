@@ -22,7 +22,7 @@ from treedp_core.mechanisms.calibration import LAWS
 from treedp_core.privacy import ProtectedUnit
 from treedp_core.privacy.prior_provenance import Origin, PriorKind
 from treedp_core.records.count import paths
-from treedp_core.records.count.elsewhere import with_other_leaf
+from treedp_core.records.count.counting import with_other_leaf
 from treedp_core.records.dataset import Dataset, labels_of
 from treedp_core.registry import lookup
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree

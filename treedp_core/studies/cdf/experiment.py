@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.errors.ways import mean_and_error
+from treedp_core.errors.compare import mean_and_error
 from treedp_core.studies.cdf.partition import PartitionPlan
 from treedp_core.studies.cdf.plan import AnyPlan, plan_cdf
 from treedp_core.studies.cdf.release import CdfSettings

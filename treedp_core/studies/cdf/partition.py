@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.errors.ways import mean_and_error
+from treedp_core.errors.compare import mean_and_error
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.mechanisms.partition import Partition
 from treedp_core.privacy import Budget, Currency, Guarantee, ProtectedUnit, Provenance

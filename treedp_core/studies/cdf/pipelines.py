@@ -14,8 +14,8 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.studies.cdf.error import Criterion, cdf_lower_bound, optimal_shares, total_squared_error
-from treedp_core.studies.cdf.error.simple import histogram_error, range_queries_error
-from treedp_core.studies.cdf.matrices.optimal import GAP_REPLACED
+from treedp_core.studies.cdf.error.criterion import histogram_error, range_queries_error
+from treedp_core.studies.cdf.matrices.integer_strategy import GAP_REPLACED
 from treedp_core.studies.cdf.matrices.plan import MAX_MATRIX_BINS, mean_variance
 from treedp_core.studies.cdf.matrices.workload import Wanted
 from treedp_core.studies.cdf.plan import AnyPlan

@@ -11,7 +11,7 @@ import numpy as np
 
 from treedp_core.noise import Laplace
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.studies.cdf.error.simple import total_squared_error
+from treedp_core.studies.cdf.error.criterion import total_squared_error
 from treedp_core.studies.cdf.release import CdfSettings, plan_tree
 from treedp_core.studies.lesson.steps import BINS, CHILDREN, best_children, children_errors, step_named
 from treedp_core.tree import FloatArray

@@ -11,7 +11,7 @@ from typing import Final
 from treedp_core.experiment import EPSILON_GRID
 from treedp_core.noise import Laplace
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.studies.cdf.error.simple import total_squared_error
+from treedp_core.studies.cdf.error.criterion import total_squared_error
 from treedp_core.studies.lesson.question import Question, Wrong, number
 from treedp_core.tree.workloads import equal_tree
 from treedp_core.words import setting_text, short, whole

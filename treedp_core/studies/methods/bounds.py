@@ -16,8 +16,7 @@ from treedp_core.registry import NO_CARD, MethodCard, Table, table
 from treedp_core.studies.cdf.error import Criterion, cdf_lower_bound, optimal_shares
 from treedp_core.studies.cdf.matrices.plan import mean_variance
 from treedp_core.studies.cdf.matrices.workload import Wanted
-from treedp_core.studies.multiplicative.curves import Setting
-from treedp_core.studies.multiplicative.growth import growth
+from treedp_core.studies.multiplicative.curves import Setting, growth
 from treedp_core.studies.multiplicative.tree_bounds import additive_bound
 from treedp_core.studies.topdown.accounting import bound, bound_by_exact_tails, largest_of_level
 from treedp_core.studies.topdown.plan import plan

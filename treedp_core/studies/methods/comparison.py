@@ -30,13 +30,11 @@ from treedp_core.studies.cdf.partition import plan_partition
 from treedp_core.studies.cdf.release import PARTITION, STRATEGIES, TREE, CdfPlan, CdfSettings, plan_tree
 from treedp_core.studies.methods.bounds import BOUNDS
 from treedp_core.studies.methods.entries import METHODS, TUNED, Method
-from treedp_core.studies.multiplicative.curves import CURVES, Setting
-from treedp_core.studies.multiplicative.growth import growth
+from treedp_core.studies.multiplicative.curves import CURVES, Setting, growth
 from treedp_core.studies.multiplicative.simple import SIMPLE, draw
 from treedp_core.studies.multiplicative.trees import tree_in_use
 from treedp_core.studies.topdown import made_up
-from treedp_core.studies.topdown.marginals import OF, PREFIXES, compare_marginals
-from treedp_core.studies.topdown.method_cards import WAYS
+from treedp_core.studies.topdown.marginals import OF, PREFIXES, WAYS, compare_marginals
 from treedp_core.studies.topdown.release_spec import RULES, Wanted
 from treedp_core.tree import FloatArray, IntArray, Tree
 from treedp_core.watch import generator

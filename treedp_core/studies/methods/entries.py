@@ -25,7 +25,7 @@ from treedp_core.studies.cdf.release import TREE as ON_A_TREE
 from treedp_core.studies.methods.bounds import BOUNDS
 from treedp_core.studies.multiplicative.curves import CURVES
 from treedp_core.studies.multiplicative.simple import SIMPLE
-from treedp_core.studies.topdown.method_cards import WAYS as MARGINALS
+from treedp_core.studies.topdown.marginals import WAYS as MARGINALS
 
 KINDS: Final = {
     "mechanisms": "Mechanisms",

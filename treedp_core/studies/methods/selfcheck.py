@@ -16,7 +16,7 @@ from treedp_core.allocation.minimax import squared_norm
 from treedp_core.allocation.published_splits import PUBLISHED_SPLITS
 from treedp_core.checks import DELTA_USUAL
 from treedp_core.errors import METRICS
-from treedp_core.errors.ways import mean_and_error
+from treedp_core.errors.compare import mean_and_error
 from treedp_core.experiment import Experiment, prepare, run
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.mechanisms.stability import stability

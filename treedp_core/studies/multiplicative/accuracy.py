@@ -14,8 +14,7 @@ from treedp_core import checks
 from treedp_core.mechanisms.thresholds.plans import provable_plan_error, split_with_root, tuned_plan_error
 from treedp_core.mechanisms.thresholds.schedule import check_alpha, least_threshold
 from treedp_core.noise import Gaussian, Laplace, Law
-from treedp_core.studies.multiplicative.curves import Setting
-from treedp_core.studies.multiplicative.growth import growth
+from treedp_core.studies.multiplicative.curves import Setting, growth
 from treedp_core.studies.multiplicative.lower_bounds import least_possible_threshold
 
 

@@ -10,8 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from treedp_core.mechanisms.thresholds.schedule import check_levels
-from treedp_core.studies.multiplicative.curves import CURVES, Curve, Setting
-from treedp_core.studies.multiplicative.growth import break_even, growth
+from treedp_core.studies.multiplicative.curves import CURVES, Curve, Setting, break_even, growth
 from treedp_core.tree import FloatArray
 from treedp_core.tree.text import whole_from_text
 from treedp_core.watch import Watch

@@ -8,8 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.allocation.certificate import certificate
-from treedp_core.allocation.minimax import squared_norm
+from treedp_core.allocation.minimax import certificate, squared_norm
 from treedp_core.studies.multiplicative.lower_bounds import entropy, packing_bound
 from treedp_core.tree import FloatArray, Tree
 from treedp_core.watch import Watch
@@ -31,7 +30,7 @@ def additive_bound(norm: float, epsilon: float, delta: float = 0.0) -> float:
     Parameters
     ----------
     norm : float
-        gamma_2 of the counts, or a lower bound on it (`treedp_core.allocation.certificate`).
+        gamma_2 of the counts, or a lower bound on it (`treedp_core.allocation.minimax`).
     epsilon, delta : float
 
     Raises

@@ -16,7 +16,7 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.errors.ways import Ways, mean_and_error
+from treedp_core.errors.compare import Ways, mean_and_error
 from treedp_core.studies.topdown.contingency_table import Subject
 from treedp_core.studies.topdown.draw import compare
 from treedp_core.studies.topdown.plan import Plan, known_levels, plan

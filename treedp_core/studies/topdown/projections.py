@@ -9,8 +9,7 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.errors.compare import BiasBySize, Compared, bias_by_size, compare_leaves
-from treedp_core.errors.ways import Ways, mean_and_error
+from treedp_core.errors.compare import BiasBySize, Compared, Ways, bias_by_size, compare_leaves, mean_and_error
 from treedp_core.studies.topdown.contingency_table import Subject
 from treedp_core.studies.topdown.draw import compare, tidied
 from treedp_core.studies.topdown.plan import noise_on_tree

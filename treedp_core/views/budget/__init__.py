@@ -8,7 +8,6 @@ from treedp_core.views.budget import curves, targets
 from treedp_core.views.budget.attribution import api, room
 from treedp_core.views.budget.curves import error_against_epsilon
 from treedp_core.views.budget.inputs import BudgetInputs
-from treedp_core.views.budget.map import reliability_map, useful_tree
 from treedp_core.views.budget.splits import (
     chosen,
     comparison,
@@ -16,8 +15,10 @@ from treedp_core.views.budget.splits import (
     ledger,
     own_split,
     releases,
+    reliability_map,
     slices,
     strategies,
+    useful_tree,
     verdict,
     work,
 )

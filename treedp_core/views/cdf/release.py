@@ -19,7 +19,10 @@ from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.bins import Bins, bins_of
 from treedp_core.studies.cdf.compare import (
     Draw,
+    Width,
     draw,
+    half_widths,
+    width_table,
 )
 from treedp_core.studies.cdf.matrices.plan import Matrix, Sought
 from treedp_core.studies.cdf.matrices.workload import OWN
@@ -28,7 +31,6 @@ from treedp_core.studies.cdf.partition import (
     off_and_alone,
 )
 from treedp_core.studies.cdf.release import STRATEGIES, CdfPlan
-from treedp_core.studies.cdf.widths import Width, half_widths, width_table
 from treedp_core.tree.workloads import range_count
 from treedp_core.views import split
 from treedp_core.views.cdf import words

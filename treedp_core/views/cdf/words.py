@@ -10,13 +10,12 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.cdf import CdfSettings
 from treedp_core.studies.cdf.bins import Bins
-from treedp_core.studies.cdf.compare import Draw
+from treedp_core.studies.cdf.compare import EQUAL, Draw, Width
 from treedp_core.studies.cdf.experiment import Gain
 from treedp_core.studies.cdf.partition import DividedPlan, even_below
 from treedp_core.studies.cdf.plan import AnyPlan
 from treedp_core.studies.cdf.quantile import interval, told
 from treedp_core.studies.cdf.release import PARTITION, STRATEGIES, TREE
-from treedp_core.studies.cdf.widths import EQUAL, Width
 from treedp_core.words import exact, literal, lower_first, margin, plural, setting_text, short, whole, with_noun
 
 PROTECTS: Final = NeighbouringRelation.REPLACE_ONE

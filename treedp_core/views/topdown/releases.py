@@ -14,8 +14,8 @@ from treedp_core.privacy import Provenance
 from treedp_core.records.export import synthetic
 from treedp_core.studies.topdown import Drawn, needs_factor_two
 from treedp_core.studies.topdown import tables as numbers
+from treedp_core.studies.topdown.draw import pairs, pairs_table, rows_table, some_rows
 from treedp_core.studies.topdown.release_spec import RULES
-from treedp_core.studies.topdown.synthetic_rows import pairs, pairs_table, rows_table, some_rows
 from treedp_core.views.finding import Finding, Memo, Tables, forgetful
 from treedp_core.views.topdown import words
 from treedp_core.views.topdown.inputs import Made, TopDownInputs, planned

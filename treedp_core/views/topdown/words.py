@@ -8,9 +8,9 @@ from typing import Any, Final
 from treedp_core.errors.compare import Compared
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.studies.topdown import Drawn, OnLeaves, RuleResult, Subject, ways_of_rules
+from treedp_core.studies.topdown.draw import usual_error
 from treedp_core.studies.topdown.marginals import Marginals
 from treedp_core.studies.topdown.release_spec import RULES, Wanted
-from treedp_core.studies.topdown.synthetic_rows import usual_error
 from treedp_core.views.finding import Provenance, UserText
 from treedp_core.views.topdown.inputs import Made
 from treedp_core.words import (

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 from treedp_core.checks import InputError, echo
 from treedp_core.records.arrays import is_text
 from treedp_core.records.read import columns as cells
-from treedp_core.records.read.cached_columns import HeldColumns
 from treedp_core.records.read.file_checks import checked_columns, columns_within_limit, too_large
+from treedp_core.records.read.readers import HeldColumns
 from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
 from treedp_core.records.read.sources import FileSource, ReadOptions, TableSource
 from treedp_core.words import whole

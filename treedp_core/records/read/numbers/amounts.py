@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.arrays import indices_of, is_numeric, is_text, plain_numpy, text_lengths
-from treedp_core.records.read.numbers.marks import PLAIN, Place, Unsaid, pattern, with_points
-from treedp_core.records.read.numbers.number_cells import apart, shown
+from treedp_core.records.read.numbers.marks import PLAIN, Place, Unsaid, apart, pattern, shown, with_points
 from treedp_core.words import whole
 
 IntArray = NDArray[np.int64]

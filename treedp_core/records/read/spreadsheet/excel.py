@@ -20,7 +20,7 @@ from typing import IO, Any, BinaryIO, Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.read.file_checks import checked_columns, columns_within_limit, row_refusal
-from treedp_core.records.read.numbers import number_cells
+from treedp_core.records.read.numbers import marks
 from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
 from treedp_core.records.read.sources import (
     BLOCK_BYTES,
@@ -61,7 +61,7 @@ class _Table:
         shown = [column for column in range(self.first, last + 1) if column not in self.seen.hidden_columns]
         columns_within_limit(len(shown))
         self.places, cells = shown, self.header.cells
-        self.names = checked_columns([number_cells.shown(cells.get(column, "")) for column in shown])
+        self.names = checked_columns([marks.shown(cells.get(column, "")) for column in shown])
 
     def even(self) -> Iterator[tuple[Row, list[str]]]:
         """Give rows with a cell for every column; wider ones are refused."""
@@ -98,7 +98,7 @@ def preview(source: FileSource, options: ReadOptions) -> Preview:
         uses = tuple("none" if j in unknown else "label" if j in merged else "any" for j in range(len(table.names)))
         return Preview(
             source.name, "Excel", tuple(table.names),
-            tuple(tuple("…" if text == UNKNOWN else number_cells.shown(text) for text in cells) for _, cells in first),
+            tuple(tuple("…" if text == UNKNOWN else marks.shown(text) for text in cells) for _, cells in first),
             sheet=table.book.sheet if sheets else "", sheets=sheets,
             notices=tuple(_notices(table, merged, unknown, percent)), uses=uses if merged | unknown else (),
         )  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from treedp_core.checks import InputError
-from treedp_core.records.read.numbers.number_cells import typed
+from treedp_core.records.read.numbers.marks import typed
 from treedp_core.records.read.spreadsheet.number_format import kind_of, shown
 from treedp_core.records.read.spreadsheet.workbook import Attributes, Texts, Workbook, feed, is_on, local, unescaped
 from treedp_core.words import whole

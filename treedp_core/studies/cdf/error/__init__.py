@@ -6,7 +6,6 @@ the known total, optimal budgets for all of these, and the smallest error any li
 
 from treedp_core.studies.cdf.error.bound import cdf_lower_bound
 from treedp_core.studies.cdf.error.budgets import optimal_shares
-from treedp_core.studies.cdf.error.criterion import Criterion
-from treedp_core.studies.cdf.error.simple import total_squared_error
+from treedp_core.studies.cdf.error.criterion import Criterion, total_squared_error
 
 __all__ = ["Criterion", "cdf_lower_bound", "optimal_shares", "total_squared_error"]

@@ -32,12 +32,11 @@ from treedp_core.registry import lookup
 from treedp_core.studies.cdf.error.bound import ROUNDS
 from treedp_core.studies.cdf.matrices.blocks import BlockMatrix, pure_matrix
 from treedp_core.studies.cdf.matrices.circular import CircularRoot
-from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix, and_total
-from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
+from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix, and_total, optimal_matrix
 from treedp_core.studies.cdf.matrices.p_identity import SEARCH_STEPS
 from treedp_core.studies.cdf.matrices.public_total import CentredRoot
+from treedp_core.studies.cdf.matrices.reflection import SymmetricRoot
 from treedp_core.studies.cdf.matrices.square_root import RootMatrix
-from treedp_core.studies.cdf.matrices.symmetric import SymmetricRoot
 from treedp_core.studies.cdf.matrices.workload import MAX_BINS, Wanted
 from treedp_core.studies.cdf.release import (
     STRATEGIES,

@@ -12,8 +12,7 @@ import numpy as np
 from treedp_core.studies.cdf.pipelines import error_curves
 from treedp_core.studies.methods.papers import boninsegna, dawson, ghazi, rameshwar
 from treedp_core.studies.methods.papers.claim import Claim, Number, Verdict
-from treedp_core.studies.multiplicative.curves import CURVES, Setting
-from treedp_core.studies.multiplicative.growth import growth
+from treedp_core.studies.multiplicative.curves import CURVES, Setting, growth
 from treedp_core.studies.topdown.accounting import exponent
 from treedp_core.tree.workloads import equal_tree
 from treedp_core.words import plural

@@ -14,8 +14,7 @@ from treedp_core.noise import DiscreteGaussian
 from treedp_core.postprocess.families import int_opt, water_filling
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.privacy.conversions import rho_to_epsilon
-from treedp_core.studies.methods.papers.claim import Claim, Number, Verdict
-from treedp_core.studies.methods.papers.numerics import int_opt_steps, renyi
+from treedp_core.studies.methods.papers.claim import Claim, Number, Verdict, int_opt_steps, renyi
 from treedp_core.studies.topdown.accounting import bound, exponent, largest_of_level, needs_factor_two
 from treedp_core.studies.topdown.plan import plan
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree

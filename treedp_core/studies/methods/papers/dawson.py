@@ -17,8 +17,7 @@ from treedp_core.studies.budget.attribution import reports
 from treedp_core.studies.budget.figure4 import Curves, curves
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.splits.greedy import greedy
-from treedp_core.studies.methods.papers.claim import Claim, Number, Verdict
-from treedp_core.studies.methods.papers.numerics import loss
+from treedp_core.studies.methods.papers.claim import Claim, Number, Verdict, loss
 from treedp_core.tree import FloatArray, Tree
 from treedp_core.watch import generator
 

@@ -12,8 +12,7 @@ from treedp_core.studies.branching.theorems import (
     theorem_v1,
     theorem_v2,
 )
-from treedp_core.studies.methods.papers.claim import Number
-from treedp_core.studies.methods.papers.numerics import factorisations, least_g
+from treedp_core.studies.methods.papers.claim import Number, factorisations, least_g
 
 
 def _violations(*checks: bool) -> float:

@@ -8,9 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from treedp_core.allocation.certificate import certificate
-from treedp_core.allocation.minimax import squared_norm
-from treedp_core.mechanisms.thresholds.classification import classification_level
+from treedp_core.allocation.minimax import certificate, squared_norm
+from treedp_core.mechanisms.thresholds.estimation import classification_level
 from treedp_core.mechanisms.thresholds.plans import provable_plan_error, tuned_plan
 from treedp_core.mechanisms.thresholds.release import release_with_thresholds
 from treedp_core.mechanisms.thresholds.schedule import (
@@ -25,8 +24,10 @@ from treedp_core.noise import DiscreteLaplace, Gaussian, Laplace
 from treedp_core.noise.truncated_laplace import truncated_bound
 from treedp_core.privacy import ADDED, NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.conversions import gaussian_sigma
-from treedp_core.studies.methods.papers.claim import Claim, Number, Verdict
-from treedp_core.studies.methods.papers.numerics import (
+from treedp_core.studies.methods.papers.claim import (
+    Claim,
+    Number,
+    Verdict,
     drawn_rmse,
     fewer_than_half,
     loss,
@@ -37,8 +38,7 @@ from treedp_core.studies.multiplicative.accuracy import (
     clamped_alpha_rmse,
     noise_accurate_threshold,
 )
-from treedp_core.studies.multiplicative.curves import Setting, theorem_error
-from treedp_core.studies.multiplicative.growth import break_even, growth
+from treedp_core.studies.multiplicative.curves import Setting, break_even, growth, theorem_error
 from treedp_core.studies.multiplicative.lower_bounds import packing_bound
 from treedp_core.studies.multiplicative.tree_bounds import additive_bound, embedded_levels, tree_packing_bound
 from treedp_core.studies.topdown.accounting import exponent

@@ -12,13 +12,22 @@ from treedp_core.noise import Laplace
 from treedp_core.postprocess.isotonic import consistent_cdf
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records.count.bins import count_bins
-from treedp_core.studies.branching.limits import best_branching, loss_factor
+from treedp_core.studies.branching.question import best_branching, loss_factor
 from treedp_core.studies.cdf.error import Criterion, optimal_shares, total_squared_error
+from treedp_core.studies.cdf.error.criterion import histogram_error, range_queries_error
 from treedp_core.studies.cdf.error.prefixes import counts_behind, two_view_variances
-from treedp_core.studies.cdf.error.simple import histogram_error, range_queries_error
 from treedp_core.studies.cdf.experiment import PUBLISHED, SECTION_VI, consistency_gains
 from treedp_core.studies.cdf.release import CdfSettings, plan_tree
-from treedp_core.studies.methods.papers.claim import Claim, Number, Verdict
+from treedp_core.studies.methods.papers.claim import (
+    Claim,
+    Number,
+    Verdict,
+    best_bins,
+    least_sum,
+    loss_of_density,
+    moved_prefixes,
+    summed_variance,
+)
 from treedp_core.studies.methods.papers.factors import (
     best_height_between,
     best_height_of_prime_powers,
@@ -27,13 +36,6 @@ from treedp_core.studies.methods.papers.factors import (
     heights,
     prime_exponents,
     prime_powers,
-)
-from treedp_core.studies.methods.papers.numerics import (
-    best_bins,
-    least_sum,
-    loss_of_density,
-    moved_prefixes,
-    summed_variance,
 )
 from treedp_core.tree import Tree
 from treedp_core.tree.workloads import Shape, equal_tree, prefix_estimates

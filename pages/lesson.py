@@ -4,7 +4,7 @@ from functools import partial
 
 from pages.ui.inputs.inactive_settings import NOTHING_DRAWN, Reasons
 from pages.ui.page.page import Page, View
-from pages.views.lesson.asked import SETTINGS, STEP
+from pages.views.lesson.exercises import SETTINGS, STEP
 from pages.views.lesson.view import show, show_card
 from treedp_core.studies.lesson import CARD, STEPS
 

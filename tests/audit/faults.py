@@ -29,7 +29,8 @@ from treedp_core.mechanisms.thresholds.sparse_vector import NoiseLaw
 from treedp_core.noise import exact_draws as integer_draws
 from treedp_core.noise import laws as noise
 from treedp_core.noise import truncated_laplace as bounds
-from treedp_core.plans import made, together, verify
+from treedp_core.plans import planned_noise as made
+from treedp_core.plans import together, verify
 from treedp_core.privacy import (
     Budget,
     NeighbouringRelation,

@@ -23,7 +23,7 @@ from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS, of_levels
 from treedp_core.mechanisms.calibration import LAWS as LAWS_OF_LEVELS
 from treedp_core.plans import LIBRARIES, Bounded, Categories, NoiseLaw, ReleasePlan, Split, open_plan
-from treedp_core.plans.made import fingerprint
+from treedp_core.plans.public_domain import fingerprint
 from treedp_core.plans.together import less_noise, together
 from treedp_core.plans.verify import cost
 from treedp_core.plans.words import summary

@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 
 from pages.views.budget import custom
-from pages.views.lesson import asked
+from pages.views.lesson import exercises as asked
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Release plans: what would be released and what it costs, checked from scratch, and handed over to other libraries."""
 
 from treedp_core.plans.handover import LIBRARIES, not_covered, opendp_program, tumult_program
-from treedp_core.plans.made import Split
 from treedp_core.plans.plan import ReleasePlan, open_plan
+from treedp_core.plans.planned_noise import Split
 from treedp_core.plans.record_file import records_of, recount
 from treedp_core.plans.statement import Bounded, Categories, Domain, NoiseLaw, PlannedLevel
 

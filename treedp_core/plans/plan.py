@@ -10,7 +10,8 @@ from typing import Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.plans import verify, words
-from treedp_core.plans.made import Data, Made, planned, state, state_of_sums, true_error
+from treedp_core.plans.planned_noise import Made, planned, state, state_of_sums, true_error
+from treedp_core.plans.public_domain import Data
 from treedp_core.plans.statement import Statement
 from treedp_core.plans.verify import does_not_hold, problems
 from treedp_core.privacy.prior_provenance import Origin

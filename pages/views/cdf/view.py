@@ -26,7 +26,7 @@ from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.notebook.code import Ran, call
 from treedp_core.plans import ReleasePlan
-from treedp_core.plans.made import NO_PARTITION
+from treedp_core.plans.planned_noise import NO_PARTITION
 from treedp_core.records import Dataset
 from treedp_core.studies.cdf import SECTION_VI
 from treedp_core.studies.cdf.bins import Bins

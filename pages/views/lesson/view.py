@@ -19,9 +19,9 @@ from pages.ui.page.view import inputs_now, see
 from pages.ui.server import classroom
 from pages.ui.session import uploads
 from pages.ui.session.download import download
-from pages.views.lesson import asked as s
-from pages.views.lesson.asked import CHECK, HAND_IN, RUN, ask, drag, is_refused, reaction
-from pages.views.lesson.taught import ask_hands, has_hands, said_to_class, show_hands, teach, teachers_keys, wait
+from pages.views.lesson import exercises as s
+from pages.views.lesson.class_guesses import ask_hands, has_hands, said_to_class, show_hands, teach, teachers_keys, wait
+from pages.views.lesson.exercises import CHECK, HAND_IN, RUN, ask, drag, is_refused, reaction
 from treedp_core.studies.lesson import (
     CARD,
     STEPS,

@@ -6,10 +6,9 @@ cell it quotes at most 40 characters).
 
 from treedp_core.records.count.bins import count_bins
 from treedp_core.records.count.hierarchy import count_hierarchy
-from treedp_core.records.count.paths import domain_of_paths
 from treedp_core.records.count.table_counts import count_table
 from treedp_core.records.dataset import Dataset, DomainSource, Labels, ReadReport
-from treedp_core.records.domain import domain_of_values, domain_taken_from_the_data
+from treedp_core.records.domain import domain_of_paths, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.read.readers import HeldColumns, inspect
 from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.recipe import Recipe

@@ -57,7 +57,7 @@ PARTS = {
     for part in (
         Part("levels", level_noise.audit, 5, 150, 4),
         Part("top-down", top_down.audit, 2, 40, 2),
-        Part("budgets", budgets.audit, 4, 100, 2),
+        Part("budgets", budgets.audit, 2, 100, 2),
         Part("thresholds", thresholds.audit, 8, 300, 8),
         Part("conversions", conversions.audit, 15, 400, 10),
         Part("composed", conversions.composed, 12, 400, 8),

@@ -115,7 +115,7 @@ class Key:
 @pytest.mark.parametrize(
     "words",
     [
-        ("run", "sweep.json", "--executor", "processes:2", "--out", "found"), ("run", "study.treedp"),
+        ("run", "sweep.json", "--executor", "processes:1", "--out", "found"), ("run", "study.treedp"),
     ],
     ids=" ".join,
 )  # fmt: skip

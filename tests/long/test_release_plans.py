@@ -222,9 +222,12 @@ TIGHT = [plan for plan in PLANS if plan.spread is Spread.STACKED]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("plan", TIGHT, ids=lambda plan: f"{plan.law.value}-{plan.unit.relation.value}")
-def test_what_does_not_hold_is_found(plan: ReleasePlan, fault: str) -> None:
-    assert FAULTS[fault](plan).verify() != ()
+def test_what_does_not_hold_is_found(fault: str) -> None:
+    """In every third plan, so that each law and each relation meets each fault."""
+    plans = TIGHT[[*FAULTS].index(fault) % 3 :: 3]
+    assert {plan.law for plan in plans} == {*NoiseLaw}
+    assert {plan.unit.relation for plan in plans} == {*NeighbouringRelation}
+    assert [plan for plan in plans if FAULTS[fault](plan).verify() == ()] == []
 
 
 def test_records_on_distinct_leaves_are_checked_against_every_choice_of_leaves() -> None:
@@ -274,7 +277,7 @@ def test_an_unknown_unit_of_tuning_is_found() -> None:
 
 
 @given(st.lists(st.integers(10**6, 10**9), min_size=6, max_size=6), st.sampled_from(LAWS), st.sampled_from(RELATIONS))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_no_plan_contains_a_true_count(leaves: list[int], law: str, relation: str) -> None:
     data = data_of(leaves)
     one = Experiment(mechanism=law, relation=relation, delta=1e-12, metric="rmsre", postprocess=("least_squares",))

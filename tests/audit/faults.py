@@ -40,14 +40,14 @@ from treedp_core.privacy import (
     accounting,
     losses,
     prior_provenance,
-    risk,
     rounding,
 )
+from treedp_core.privacy import accounting as risk
 from treedp_core.privacy import spread as contributions
+from treedp_core.privacy.accounting import Risk
 from treedp_core.privacy.losses import Losses
 from treedp_core.privacy.prior_provenance import Origin
 from treedp_core.privacy.promise import Release
-from treedp_core.privacy.risk import Risk
 from treedp_core.records.count import counting as elsewhere
 from treedp_core.records.read import units
 from treedp_core.studies.budget import attribution

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from oracles_tree import generalised_least_squares, leaf_matrix, level_starts, random_parents
 from refusals import refuses
 from treedp_core.allocation import ALLOCATIONS, minimax, split
-from treedp_core.allocation.published_splits import PUBLISHED_SPLITS
+from treedp_core.allocation.shares import PUBLISHED_SPLITS
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit, exact_shares
 from treedp_core.tree import Tree
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from oracles_figures import contrast, decoded
-from treedp_core.allocation.published_splits import published_for
+from treedp_core.allocation.shares import published_for
 from treedp_core.figures import budget
 from treedp_core.figures.base.cell_figures import overlaid
 from treedp_core.figures.base.export_layout import Dress, dressed

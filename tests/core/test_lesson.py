@@ -23,7 +23,7 @@ from treedp_core.experiment import Experiment, Pipeline, prepare
 from treedp_core.noise import DiscreteLaplace, Laplace
 from treedp_core.postprocess import least_squares
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.privacy.risk import risk_of_levels
+from treedp_core.privacy.accounting import risk_of_levels
 from treedp_core.studies.branching import best_branching, best_shape
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.error import Criterion

@@ -10,7 +10,8 @@ import pytest
 
 from treedp_core.experiment import Experiment
 from treedp_core.studies.multiplicative import run as running
-from treedp_core.studies.multiplicative import simple, trees
+from treedp_core.studies.multiplicative import simple
+from treedp_core.studies.multiplicative import simple as trees
 from treedp_core.studies.multiplicative.blocks import FRESH, blocks
 from treedp_core.tree import Tree
 from treedp_core.watch import Cancelled, Watch

@@ -15,8 +15,8 @@ from treedp_core.experiment import Experiment, prepare
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Law
 from treedp_core.noise.laws import TruncatedLaplace
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, rho_to_delta
+from treedp_core.privacy.accounting import Risk, risk_of_levels
 from treedp_core.privacy.losses import MOST_CELLS, NormalLosses, of_changes
-from treedp_core.privacy.risk import Risk, risk_of_levels
 
 ONE = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
 TWICE_TWO = Small((-1, 0, 0, 1, 1, 2, 2))

@@ -16,8 +16,7 @@ from oracles_pages import dataset
 from refusals import refuses
 from sample_data.catalogue import count_sample
 from treedp_core.allocation import split
-from treedp_core.allocation.published_splits import PUBLISHED_SPLITS
-from treedp_core.allocation.shares import handed_over, in_units, rebalanced, shares_of_text
+from treedp_core.allocation.shares import PUBLISHED_SPLITS, handed_over, in_units, rebalanced, shares_of_text
 from treedp_core.checks import InputError
 from treedp_core.errors import Tolerance
 from treedp_core.experiment import Experiment

@@ -24,7 +24,7 @@ from treedp_core.notebook.comparison.sides import CdfSide, ThresholdSide, TopDow
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.records import count_hierarchy, domain_of_values
 from treedp_core.studies.cdf import CdfSettings
-from treedp_core.studies.multiplicative.trees import tree_in_use
+from treedp_core.studies.multiplicative.simple import tree_in_use
 from treedp_core.studies.topdown import Wanted, draw, made_up, tree_as_it_is
 from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.tree import Tree

@@ -11,7 +11,7 @@ import pytest
 
 from browsing import ROOT
 from refusals import refuses
-from treedp_core.allocation.published_splits import PUBLISHED_SPLITS
+from treedp_core.allocation.shares import PUBLISHED_SPLITS
 from treedp_core.errors import METRICS
 from treedp_core.errors.metrics import squared
 from treedp_core.experiment import Experiment
@@ -26,8 +26,7 @@ from treedp_core.studies.methods.letters import GLOSSARY, TOKEN, letters, letter
 from treedp_core.studies.methods.papers import CLAIMS
 from treedp_core.studies.methods.selfcheck import OUTSIDE, WITHIN, Row, SelfCheck, check_table, self_check
 from treedp_core.studies.methods.terms import symbols_in
-from treedp_core.studies.multiplicative.simple import draw
-from treedp_core.studies.multiplicative.trees import small_tree
+from treedp_core.studies.multiplicative.simple import draw, small_tree
 from treedp_core.studies.topdown import made_up
 from treedp_core.studies.topdown.marginals import compare_marginals
 from treedp_core.studies.topdown.release_spec import Wanted

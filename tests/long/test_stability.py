@@ -17,7 +17,7 @@ from treedp_core.experiment import Experiment
 from treedp_core.mechanisms.stability import LAWS, stability
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.studies.multiplicative.run import run
-from treedp_core.studies.multiplicative.trees import deep_tree, small_tree
+from treedp_core.studies.multiplicative.simple import deep_tree, small_tree
 from treedp_core.studies.topdown import Wanted, made_up, on_leaves
 
 ADD, REPLACE, UNKNOWN = NeighbouringRelation

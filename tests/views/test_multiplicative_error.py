@@ -14,7 +14,7 @@ from refusals import refuses
 from treedp_core.checks import InputError
 from treedp_core.studies.multiplicative.curves import CURVES
 from treedp_core.studies.multiplicative.run import PLANS
-from treedp_core.studies.multiplicative.trees import SOURCES
+from treedp_core.studies.multiplicative.simple import SOURCES
 from treedp_core.tree import Tree
 from treedp_core.views import VIEWS, Finding, Tables, multiplicative
 from treedp_core.views.multiplicative import RunInputs, WorstCaseInputs, words

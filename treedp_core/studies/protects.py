@@ -10,7 +10,7 @@ import numpy as np
 
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.privacy.risk import Risk, risk_of_levels
+from treedp_core.privacy.accounting import Risk, risk_of_levels
 from treedp_core.tree import FloatArray, Tree
 
 CONFIDENCE: Final = 0.95

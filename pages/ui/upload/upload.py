@@ -118,12 +118,12 @@ def upload(slot: str, *, asks: Asks, path: Path | None = None) -> Candidate | Co
     return again
 
 
-def counted_before(slot: str, asks: Asks = "tree") -> Candidate | None:
+def counted_before(slot: str) -> Candidate | None:
     """Return the columns kept of the file in a slot, to be counted in another way."""
     file = session_tables.of(slot)
     if file is None or file.columns is None:
         return None
-    return Candidate(file.columns, file.data.name, slot, asks, file.file_name)
+    return Candidate(file.columns, file.data.name, slot, "tree", file.file_name)
 
 
 def choose_columns(file: Candidate, form: Callable[[Table], Count | None]) -> None:

@@ -47,7 +47,7 @@ def missing() -> str:
     return ""
 
 
-def images_of(figures: Sequence[dict[str, Any]], kind: Kind, *, scale: float = 1.0) -> list[bytes]:
+def images_of(figures: Sequence[dict[str, Any]], kind: Kind) -> list[bytes]:
     """Return figures as files, each as large as its layout says.
 
     Parameters
@@ -55,8 +55,6 @@ def images_of(figures: Sequence[dict[str, Any]], kind: Kind, *, scale: float = 1
     figures : sequence of dict
         Plotly's JSON with a width and a height: see `dressed`.
     kind : {"svg", "png", "pdf"}
-    scale : float
-        Pixels of a PNG for each of the figure's.
 
     Raises
     ------
@@ -66,7 +64,7 @@ def images_of(figures: Sequence[dict[str, Any]], kind: Kind, *, scale: float = 1
     """
     if sentence := missing():
         raise InputError("IMAGE_RENDERER", sentence)
-    asked = {"figures": list(figures), "format": kind, "scale": scale, "chromium": chromium()}
+    asked = {"figures": list(figures), "format": kind, "chromium": chromium()}
     answer = _answer(json.dumps(asked).encode(), SECONDS + SECONDS_EACH * len(figures))
     return [base64.b64decode(one) for one in answer]
 
@@ -116,7 +114,7 @@ async def drawn(asked: dict[str, Any]) -> list[str]:
         found = []
         for figure in asked["figures"]:
             size = {name: figure["layout"][name] for name in ("width", "height")}
-            options = {"format": asked["format"], "scale": asked["scale"], **size}
+            options = {"format": asked["format"], **size}
             found.append(base64.b64encode(await chromium.calc_fig(figure, opts=options)).decode())
         return found
 

@@ -14,8 +14,7 @@ from treedp_core.notebook.comparison.pairs import MOST_TRIALS, WHOLE, FloatArray
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.compare import released
 from treedp_core.studies.multiplicative import run as thresholds
-from treedp_core.studies.multiplicative.simple import SIMPLE
-from treedp_core.studies.multiplicative.trees import Source
+from treedp_core.studies.multiplicative.simple import SIMPLE, Source
 from treedp_core.studies.topdown import Subject, Wanted, draws
 from treedp_core.studies.topdown.draw import compare, tidied
 from treedp_core.studies.topdown.plan import noise_on_tree

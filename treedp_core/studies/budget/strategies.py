@@ -10,8 +10,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from treedp_core.allocation import ALLOCATIONS, split
-from treedp_core.allocation.published_splits import published_for
-from treedp_core.allocation.shares import handed_over
+from treedp_core.allocation.shares import handed_over, published_for
 from treedp_core.errors import ErrorSummary
 from treedp_core.privacy.prior_provenance import Ledger, Origin, left_after
 from treedp_core.registry import NO_CARD, MethodCard, Table, lookup

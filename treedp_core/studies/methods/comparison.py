@@ -11,8 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from treedp_core.allocation import ALLOCATIONS
-from treedp_core.allocation.published_splits import PUBLISHED_SPLITS
-from treedp_core.allocation.shares import handed_over, shares_from_text
+from treedp_core.allocation.shares import PUBLISHED_SPLITS, handed_over, shares_from_text
 from treedp_core.checks import DELTA_USUAL
 from treedp_core.errors import METRICS, Tolerance
 from treedp_core.experiment import Experiment, prepare, run
@@ -31,8 +30,7 @@ from treedp_core.studies.cdf.release import PARTITION, STRATEGIES, TREE, CdfPlan
 from treedp_core.studies.methods.bounds import BOUNDS
 from treedp_core.studies.methods.entries import METHODS, TUNED, Method
 from treedp_core.studies.multiplicative.curves import CURVES, Setting, growth
-from treedp_core.studies.multiplicative.simple import SIMPLE, draw
-from treedp_core.studies.multiplicative.trees import tree_in_use
+from treedp_core.studies.multiplicative.simple import SIMPLE, draw, tree_in_use
 from treedp_core.studies.topdown import made_up
 from treedp_core.studies.topdown.marginals import OF, PREFIXES, WAYS, compare_marginals
 from treedp_core.studies.topdown.release_spec import RULES, Wanted

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from treedp_core.allocation import ALLOCATIONS
-from treedp_core.allocation.published_splits import PUBLISHED_SPLITS
+from treedp_core.allocation.shares import PUBLISHED_SPLITS
 from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS

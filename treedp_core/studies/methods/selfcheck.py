@@ -13,7 +13,7 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.allocation.minimax import squared_norm
-from treedp_core.allocation.published_splits import PUBLISHED_SPLITS
+from treedp_core.allocation.shares import PUBLISHED_SPLITS
 from treedp_core.checks import DELTA_USUAL
 from treedp_core.errors import METRICS
 from treedp_core.errors.compare import mean_and_error

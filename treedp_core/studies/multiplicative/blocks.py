@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from treedp_core.studies.multiplicative.run import Run
-from treedp_core.studies.multiplicative.trees import Source
+from treedp_core.studies.multiplicative.simple import Source
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.tree.path_tree import PathTree
 

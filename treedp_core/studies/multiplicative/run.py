@@ -20,8 +20,7 @@ from treedp_core.mechanisms.thresholds.trace import Step, steps
 from treedp_core.privacy import Guarantee
 from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.studies.multiplicative.accuracy import clamped_alpha_rmse
-from treedp_core.studies.multiplicative.simple import SIMPLE, Simple, draw, leaf_edges, leaves_alone
-from treedp_core.studies.multiplicative.trees import Source
+from treedp_core.studies.multiplicative.simple import SIMPLE, Simple, Source, draw, leaf_edges, leaves_alone
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.watch import Watch, generator
 

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS, Allocation
-from treedp_core.allocation.published_splits import PUBLISHED_SPLITS, PublishedSplit
-from treedp_core.allocation.shares import shares_of_text
+from treedp_core.allocation.shares import PUBLISHED_SPLITS, PublishedSplit, shares_of_text
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, Metric
 from treedp_core.errors.metrics import squared

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from treedp_core.allocation.published_splits import PUBLISHED_SPLITS
+from treedp_core.allocation.shares import PUBLISHED_SPLITS
 from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Accounting, Currency, NeighbouringRelation

@@ -9,10 +9,10 @@ from typing import Final
 from treedp_core import checks
 from treedp_core.experiment import Experiment
 from treedp_core.records import Dataset
-from treedp_core.studies.multiplicative import Setting, trees
+from treedp_core.studies.multiplicative import Setting, simple
 from treedp_core.studies.multiplicative.ranking import levels_from_text
 from treedp_core.studies.multiplicative.run import PLANS
-from treedp_core.studies.multiplicative.trees import (
+from treedp_core.studies.multiplicative.simple import (
     DEEP_LEAVES,
     DEEP_LEVELS,
     DEEP_RECORDS,
@@ -130,10 +130,10 @@ class RunInputs(ReleaseInputs):
         """
         match self.source:
             case "small":
-                return trees.small_tree()
+                return simple.small_tree()
             case "deep":
-                return trees.deep_tree(self.deep_levels, self.deep_leaves, self.made_seed, self.deep_records)
-        return trees.tree_in_use(data.name, data.tree, data.counts)
+                return simple.deep_tree(self.deep_levels, self.deep_leaves, self.made_seed, self.deep_records)
+        return simple.tree_in_use(data.name, data.tree, data.counts)
 
     def apart(self, data: Dataset) -> RunInputs | None:
         """Return the inputs that say by themselves what they take of a table, where the tree is made up."""

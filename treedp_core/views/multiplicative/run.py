@@ -14,8 +14,7 @@ from treedp_core.records import Dataset
 from treedp_core.studies.multiplicative import run as study
 from treedp_core.studies.multiplicative.blocks import bare, blocks
 from treedp_core.studies.multiplicative.run import Run
-from treedp_core.studies.multiplicative.simple import SIMPLE, best
-from treedp_core.studies.multiplicative.trees import SOURCES, Source
+from treedp_core.studies.multiplicative.simple import SIMPLE, SOURCES, Source, best
 from treedp_core.views.entries import Entry, Work
 from treedp_core.views.finding import Finding, Memo, Provenance, Tables, UserText, forgetful
 from treedp_core.views.multiplicative import words

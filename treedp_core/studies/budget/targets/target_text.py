@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from treedp_core import checks
-from treedp_core.allocation.published_splits import PUBLISHED_SPLITS
-from treedp_core.allocation.shares import values_of_text
+from treedp_core.allocation.shares import PUBLISHED_SPLITS, values_of_text
 from treedp_core.checks import InputError, echo
 from treedp_core.registry import lookup
 from treedp_core.studies.budget.strategies import CUSTOM, STRATEGIES

@@ -46,7 +46,8 @@ def budget(page: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "eps"), [("start", {"eps": "2"}, "2.5"), ("lab", {"lab_metric": "rmsre"}, "1.2")]
+    ("name", "given", "eps"),
+    [("start", {"eps": "2"}, "2.5"), ("data", {"source": "generate", "gen_branching": "4,5"}, "1.2")],
 )
 def test_an_address_survives_use_reload_and_copying(
     open_page: Callable[..., Any], server: LiveServer, name: str, given: dict[str, str], eps: str
@@ -59,12 +60,14 @@ def test_an_address_survives_use_reload_and_copying(
     more_budget(page)
     assert query(page).items() >= {**written, "eps": [eps]}.items()
     assert entries(page) == before
-    copied = page.url
+    copied, heading = page.url, page.locator(".st-key-heading").inner_text()
+    assert name != "data" or "20 leaves" in heading
     page.reload()
     settle(page)
     assert (page.url, budget(page)) == (copied, eps)
     page = visit(open_page(), copied)
     assert (page.url, budget(page)) == (copied, eps)
+    assert page.locator(".st-key-heading").inner_text() == heading
     page.get_by_test_id("stSidebar").get_by_role("button", name="Share").click()
     shared = page.locator('[data-testid="stPopoverBody"] code').inner_text()
     assert parse_qs(urlsplit(shared).query) == query(page), "nothing was lost on the way"

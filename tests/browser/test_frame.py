@@ -80,21 +80,6 @@ def test_the_first_page_has_a_name_and_one_that_is_not_there_is_said(page: Any, 
         assert page.url == f"{server.url}/{left}", "Back leads on, past what was no page"
 
 
-def test_a_shared_link_brings_everything_back(open_page: Callable[..., Any], server: LiveServer) -> None:
-    page = open_page()
-    visit(page, f"{server.url}/data?source=generate&gen_branching=4,5")
-    page.locator('[data-testid="stSidebar"] input[type=range]').first.focus()
-    page.keyboard.press("ArrowLeft")
-    settle(page)
-    page.get_by_test_id("stSidebar").get_by_role("button", name="Share").click()
-    link = page.locator('[data-testid="stPopoverBody"] code').inner_text()
-    before = strip(page)
-    assert "20 leaves" in before
-    assert "ε = 0.8" in before
-    assert urlsplit(link).path == "/data"
-    assert strip(visit(open_page(), link)) == before
-
-
 def test_a_bad_link_is_named_in_a_toast_and_stays_harmless(page: Any, server: LiveServer) -> None:
     page.goto(f"{server.url}/lab?eps=-1&seed=9&%21%5Bx%5D%28http%3A%2F%2F127.0.0.2%3A9%2Fb.png%29=1")
     toast = page.get_by_test_id("stToast")

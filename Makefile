@@ -64,7 +64,7 @@ stories: $(BIN)/.test  ## six stories of users, in a real Chromium
 
 pages: export EXAMPLES ?= 100
 pages: $(BIN)/.test  ## what takes long of the core, and every page by its controls
-	$(TESTS) --deselect "$(OPENING)" tests/long tests/pages tests/golden
+	$(TESTS) --deselect "$(OPENING)" tests/long tests/pages
 
 browser: $(BIN)/.test  ## all else in a real Chromium, sessions and attacks included
 	$(BIN)/pytest -q -n $(BROWSERS) --dist worksteal --durations=20 -m "not contract and not story" tests/browser

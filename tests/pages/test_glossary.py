@@ -59,7 +59,9 @@ def test_symbols_are_found_as_words_only() -> None:
     assert symbols_in("α-RMSE at ε = 0.1, N² E₂ over K=3 bins") == ["ε", "α", "K", "N", "E₂"]
     assert symbols_in("RMSE NOT KN dNd eps ε2") == []
     told = explained("σ and ρ")
-    assert [line.partition(",")[0] for line in told.splitlines()] == ["**ρ", "**σ"] and text("rho") in told
+    assert [line.partition(",")[0] for line in told.splitlines()] == ["**ε", "**δ", "**ρ", "**σ"] and text(
+        "rho"
+    ) in told
     assert explained("nothing") == ""
 
 
@@ -102,7 +104,7 @@ def test_letters_of_formulas_and_papers_cells_of_tables_and_warnings_are_explain
 
     warned = AppTest.from_function(script).run()
     assert len(warned.warning) == 2 and [one.value for one in warned.caption] == [
-        f"**δ, failure probability**: {text('delta')}"
+        f"**ε, privacy budget**: {text('epsilon')}  \n**δ, failure probability**: {text('delta')}"
     ]
 
 

@@ -67,8 +67,6 @@ VIEWS: dict[tuple[str, str, str], set[str]] = {
 """Page, the setting of its view, the view -> badges."""
 RELATIONS = [relation.value for relation in NeighbouringRelation]
 LEVELS = ("Basic", "Advanced")
-ONLY_CHOSEN = ("optimal", "growth")
-"""Views that say which δ they take, and nothing of what one is."""
 SMALL = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100])
 HOSTILE = ("<img src=x onerror=alert(1)>", "![x](http://192.0.2.1/b.png)", "[y](javascript:1)", "$x$", ":red[z]")
 OPENED = {"ragged": RAGGED, "one level": dataset(Tree.from_child_counts([]), [12])}
@@ -102,7 +100,7 @@ def visited(app: AppTest, page: str, setting: str, view: str, relation: str, lev
     broken = [one.value for one in app.error if "Something went wrong" in one.value or "SIMULATION_FAILED" in one.value]
     assert not broken, place
     assert without_help(app) == [] and unexplained(app) == [], place
-    assert unnamed(app) == [] or (view in ONLY_CHOSEN and unnamed(app) == ["δ"]), place
+    assert unnamed(app) == [], place
     assert symbols_left_open(app) == [], place
     badges = [re.search(r"-badge\[:\S+ (.*)\]$", str(part.value)) for part in app.main.markdown]
     if any(":small[`" in one.value for one in app.error) and not app.get("plotly_chart"):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.ui.inputs.settings import DELTA, REG, get
-from pages.ui.inputs.text import plain
+from pages.ui.inputs.text import plain, small_print
 from pages.ui.tables.store import dataset
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import delta_warning
@@ -51,7 +51,7 @@ def say_delta(who: str, key: str, total: int = 0) -> None:
         return
     used = setting_text(usable_delta(total))
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(
+        small_print(
             f":material/info: The sidebar's δ is 0, which {who} cannot promise: δ = {used} is used on this page.",
             width="content",
         )

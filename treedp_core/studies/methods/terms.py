@@ -156,8 +156,13 @@ def symbols_in(words: str) -> list[str]:
 
 
 def explained(words: str) -> str:
-    """Return what the symbols in a text mean, a line each (Markdown); nothing where there are none."""
-    return "  \n".join(f"**{_SYMBOLS[one].title}**: {_SYMBOLS[one].text}" for one in symbols_in(words))
+    """Return what the symbols in a text, and in their own explanations, mean, a line each (Markdown).
+
+    >>> explained("ρ = 1").count("**δ")
+    1
+    """
+    meant = " ".join([words, *(_SYMBOLS[one].text for one in symbols_in(words))])
+    return "  \n".join(f"**{_SYMBOLS[one].title}**: {_SYMBOLS[one].text}" for one in symbols_in(meant))
 
 
 def found(wanted: str) -> list[str]:

@@ -38,7 +38,8 @@ test: $(BIN)/.test  ## install the test tools on the first call, then check what
 check: $(BIN)/.test  ## every check: `make test`, then the rest
 	@$(MAKE) --no-print-directory --keep-going test rest
 
-rest: pages browser
+rest:
+	@$(MAKE) --no-print-directory --keep-going pages browser
 
 quick:  # side by side: typing keeps one core busy for as long as the others take
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 --output-sync=target typing doctest lint

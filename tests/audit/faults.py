@@ -15,12 +15,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-from treedp_core import mechanisms as level_noise
 from treedp_core import privacy, words
 from treedp_core.checks import InputError
 from treedp_core.errors import simulation as montecarlo
 from treedp_core.experiment import Pipeline
-from treedp_core.mechanisms import LevelNoise, calibration, stability
+from treedp_core.mechanisms import LevelNoise, calibration, level_noise, stability
 from treedp_core.mechanisms.partition import Partition
 from treedp_core.mechanisms.thresholds import estimation, sparse_vector
 from treedp_core.mechanisms.thresholds import release as thresholds

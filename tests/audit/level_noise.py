@@ -10,10 +10,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from treedp_core import mechanisms as level_noise
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, Pipeline, prepare
-from treedp_core.mechanisms import MECHANISMS
+from treedp_core.mechanisms import MECHANISMS, level_noise
 from treedp_core.privacy import Budget, Currency
 from treedp_core.watch import generator
 

@@ -411,7 +411,11 @@ def test_every_reason_names_a_control_that_its_page_has() -> None:
     assert len(reasons) > 12
     for one in reasons:
         page, control = (str(ast.literal_eval(word)) for word in one.args[1:])
-        files = [*(ROOT / "pages/views" / page).glob("*.py"), *(ROOT / "pages/ui").rglob("*.py")]
+        files = [
+            *(ROOT / "pages/views").glob(f"{page}.py"),
+            *(ROOT / "pages/views" / page).glob("*.py"),
+            *(ROOT / "pages/ui").rglob("*.py"),
+        ]
         assert any(f'"{control}"' in file.read_text("utf-8") for file in files), (page, control)
 
 

@@ -16,8 +16,7 @@ from scipy import stats
 
 import oracles_noise as oracles
 from refusals import refuses
-from treedp_core import mechanisms as level_noise
-from treedp_core.mechanisms import MECHANISMS
+from treedp_core.mechanisms import MECHANISMS, level_noise
 from treedp_core.mechanisms.calibration import level_law
 from treedp_core.noise import (
     DiscreteGaussian,

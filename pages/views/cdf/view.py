@@ -27,6 +27,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.notebook.code import Ran, call
 from treedp_core.plans import ReleasePlan
 from treedp_core.plans.planned_noise import NO_PARTITION
+from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records import Dataset
 from treedp_core.studies.cdf import SECTION_VI
 from treedp_core.studies.cdf.bins import Bins
@@ -131,7 +132,7 @@ def _more(seen: Seen[CdfInputs], bins: Bins, data: Ran[Dataset]) -> None:
     st.header(f"Records from {range_in_words(bins, start, stop)}", anchor=False)
     if bins.n_bins > MANY_BINS:
         s.COMPARE.draw()
-    formats: dict[str, Any] = {"released": halves, "st. dev.": short, "error (NOT PRIVATE)": signed}
+    formats: dict[str, Any] = {"released": halves, "st. dev.": short, of_truth("error"): signed}
     frame.found(section(seen, "range"), formats=formats, width="content")
     st.header("Quantiles", anchor=False)
     quantiles = section(seen, "quantiles")

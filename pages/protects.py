@@ -14,7 +14,7 @@ PAGE = Page(
     icon="shield_person",
     section="Learn",
     about="What a release tells about one person.",
-    lede="Counts are out; who knows everybody else's records wants to know about yours. Noise keeps what he sees with "
+    lede="Counts are out; who knows everybody else's records wants to know about yours. Noise keeps what they see with "
     "and without you alike, and costs accuracy: both sides of one ε.",
     settings=SETTINGS,
     switch=VIEW,

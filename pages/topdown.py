@@ -8,9 +8,9 @@ from pages.views.topdown.view import show
 from treedp_core.views import VIEWS
 
 LEARNT = {
-    "release": "The projection costs no privacy, and with the chosen probability no count of a level is off by more "
-    "than a bound that grows with the level. But counts near 0 pay: empty leaves come out filled, small ones get lost. "
-    "The paper draws no noise below a count that became 0; as all below ends as 0 anyway, the law is the same.",
+    "release": "The projection costs no privacy, and with the chosen probability no count of a level has an error "
+    "above a bound that grows with the level. But counts near 0 pay: empty leaves come out filled, small ones get "
+    "lost. The paper draws no noise below a count that became 0; as all below ends as 0 anyway, the law is the same.",
     "counts": "Noise has one size on a level, whatever the count: large counts hardly change, small ones are mostly "
     "noise.",
     "rules": "No rule is unbiased near 0, and none is best in everything: a sparser release loses more small leaves, a "

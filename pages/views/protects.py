@@ -23,11 +23,11 @@ from treedp_core.words import percent, percent_set, privacy_text, whole
 
 VIEW: Final = choice(
     "pro_view", "beliefs", LABELS, label="View",
-    help="What an attacker believes after the release, or how often his best test fails.",
+    help="What an attacker believes after the release, or how often their best test fails.",
 )  # fmt: skip
 PRIOR: Final = control(
     parameter(ProtectsInputs, "prior"), label="Belief before", format=percent_set, width=200,
-    help="How sure the attacker is beforehand. He knows all other records.",
+    help="How sure the attacker is beforehand, who knows all other records.",
 )  # fmt: skip
 HELD: Final = control(
     parameter(ProtectsInputs, "records"), label="Records of one person", format=whole, width=200,

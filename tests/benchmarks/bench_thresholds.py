@@ -81,7 +81,7 @@ def bounds(family_means: tuple[float, ...]) -> Iterator[tuple[str, str, float | 
     tracemalloc.stop()
     about = f"{tree.n_nodes:,} ragged nodes"
     yield "8", f"γ₂ of {about}, upper / lower", found.upper / found.lower, 1.001, f"{took:.2g} s, {peak >> 20} MB"
-    least = bounds_table(tree, 0.5, 1.0, 1e-6)["errs at least (records)"][2]
+    least = bounds_table(tree, 0.5, 1.0, 1e-6)["error at least (records)"][2]
     best = found.upper * gaussian_sigma(1.0, 1e-6)
     yield "8", f"best Gaussian noise, {about} / what none can beat", best / least, None, f"{best:.3g} and {least:.3g}"
 

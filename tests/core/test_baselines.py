@@ -188,8 +188,8 @@ def test_help_of_the_recommended_chain_names_what_errs_less_than_it() -> None:
     isotonic = [consistent_cdf(one, int(truth[-1])) for one in plan.cumulative(noisy)]
     error, other = (float(np.square(np.array(found) - truth).mean()) ** 0.5 for found in (isotonic, filled))
     assert error < 0.9 * other
-    assert "of the ways here that do so none erred a tenth less" in CHAINS[RECOMMENDED].help
-    assert "the fit of **CDF and ranges** errs less" in CHAINS[RECOMMENDED].help
+    assert "of the ways here that do so none had an error a tenth smaller" in CHAINS[RECOMMENDED].help
+    assert "the fit of **CDF and ranges** has a smaller error" in CHAINS[RECOMMENDED].help
 
 
 # ---- AHP

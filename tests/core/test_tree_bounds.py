@@ -185,9 +185,9 @@ def test_gaussian_noise_obeys_the_bound_and_the_bound_grows_as_it_must() -> None
 def test_what_is_said_of_a_tree_is_below_what_its_best_mechanism_errs_and_norms_of_parts_are_smaller() -> None:
     chain = Tree.from_child_counts([np.array([2]), *[np.array([0, 2])] * 6])
     for tree in (RAGGED, chain, Tree.from_branching_factors((3, 4))):
-        pure, slack, strict = bounds_table(tree, 0.25, 0.02, 1e-6)["errs at least (records)"]
+        pure, slack, strict = bounds_table(tree, 0.25, 0.02, 1e-6)["error at least (records)"]
         assert 0 < slack <= pure and tree_packing_bound(tree, 0.25, 0.02) <= pure
-        weaker = bounds_table(tree, 0.25, 0.02, 0.01)["errs at least (records)"]
+        weaker = bounds_table(tree, 0.25, 0.02, 0.01)["error at least (records)"]
         assert weaker[0] == pure and weaker[1] == packing_bound(0.25, 0.02, embedded_levels(tree), 0.01) < slack
         sigma = gaussian_sigma(0.02, 1e-6)
         assert strict == additive_bound(norm_at_least(tree), 0.02, 1e-6) < certificate(tree).upper * sigma

@@ -22,7 +22,7 @@ def test_a_guess_is_asked_for_then_run_and_kept() -> None:
     assert codes(app) == ["LESSON_NUMBER"] and answer(app).startswith("Guess first")
     widget(app, "les_in_gives").set_value("50 %")
     press(app, "les_in_gives_go")
-    assert answer(app).startswith("Not quite: he can subtract") and step.keep in answer(app)
+    assert answer(app).startswith("Not quite: they can subtract") and step.keep in answer(app)
     assert f"The answer is {step.predict.solution}." in answer(app), "who is wrong is told what is right"
     assert app.session_state["les_said"] == ["gives:50"] and "1 of 8 predicted" in words(app)
     press(app, "les_next")

@@ -118,7 +118,7 @@ def test_a_cell_opens_in_its_page_with_all_its_settings() -> None:
     app = press(app, "lab_figure_pin")
     pick(app, eps=2.0, lab_view="draw")
     app = press(shown(app), "nb_follow")
-    assert app.title[0].value == "Which mechanism errs least at my ε?"
+    assert app.title[0].value == "Which mechanism has the smallest error at my ε?"
     assert state(app) == before
 
 
@@ -566,7 +566,7 @@ def test_a_cell_is_run_again_on_its_own_table_also_where_that_waits() -> None:
     assert [one.name for one in kept] == ["other.csv", "visits.csv"], "what was in use is in use"
     app.session_state["nb_cell"] = before[0].id
     app = press(pick(app, nb_view="cell"), "nb_follow")
-    assert app.title[0].value == "Which mechanism errs least at my ε?"
+    assert app.title[0].value == "Which mechanism has the smallest error at my ε?"
     assert app.session_state["_from_file"]["upload"].data.name == "visits.csv"
 
 

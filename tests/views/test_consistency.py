@@ -83,7 +83,7 @@ def test_the_answer_on_the_small_town() -> None:
     """16.9 and 11.9 records: the formula's, twice computed elsewhere. The mean gap is this draw's."""
     town = count_sample("small_town")
     found = look(consistency.balance, town)
-    assert found.answer.startswith("In this draw sums are off by 19 records on average; least squares makes them exact")
+    assert found.answer.startswith("In this draw sums fail by 19 records on average; least squares makes them exact")
     assert "lowers the expected RMSE from 16.9 to 11.9" in found.answer and "Negative" not in found.answer
     _, parent, children, gap = decoded(found.figure)["data"]
     assert sum(children["x"]) == parent["x"][0] + gap["x"][0]  # 328 + 429 = 714 + 43
@@ -210,7 +210,7 @@ def test_the_answer_promises_what_the_steps_do(name: str) -> None:
         ("0, 0, 1, 0", "least_squares", "No count is measured", "nothing tells 8 of the 15 counts: give the lowest"),
         ("0, 0, 1, 0", "none", "No count is measured", "nothing tells 10 of the 15 counts: give the lowest"),
         ("0, 0, 0, 1", "least_squares", "No count is measured", "works the others out and lowers the expected RMSE"),
-        ("0, 0.5, 0.5, 0", "none", "In this draw sums are off by", "nothing tells 8 of the 15 counts: give the lowest"),
+        ("0, 0.5, 0.5, 0", "none", "In this draw sums fail by", "nothing tells 8 of the 15 counts: give the lowest"),
     ],
 )
 def test_sums_of_what_is_not_measured_are_not_said_to_be_exact(shares: str, steps: str, starts: str, rest: str) -> None:
@@ -221,7 +221,7 @@ def test_sums_of_what_is_not_measured_are_not_said_to_be_exact(shares: str, step
     the = draw(chosen, FOUR.tree, FOUR.counts)
     told = words.answer(the, expected(chosen, steps, FOUR.tree, FOUR.counts))
     assert told.startswith(starts) and rest in told
-    assert ("are off by" in told) == ("0.5" in shares) and "RMSE of ∞" not in told
+    assert ("sums fail by" in told) == ("0.5" in shares) and "RMSE of ∞" not in told
 
 
 # --- words -----------------------------------------------------------------------------------------------------------

@@ -141,7 +141,7 @@ def test_a_partition_says_its_share_when_it_pays_and_why_dawas_is_none() -> None
     found = band(**parts)
     assert "half of ε for the partition" in found.provenance.line()
     assert "0.05 of it for the partition" in found.caption and "Of its ε, 0.05 found the partition." in found.caption
-    assert re.search(r"\d+ buckets for 128 bins: where one ends.+Single bins are off by", found.answer)
+    assert re.search(r"\d+ buckets for 128 bins: where one ends.+The error of single bins is", found.answer)
     spent = dict(zip(*of("spent", **parts).table.values(), strict=True))
     assert spent["ε of the partition"] == spent["ε of their counts"] == "0.05" and spent["ε"] == "0.1"
     when = of("when", **parts).caption
@@ -328,7 +328,7 @@ def test_figure_1_of_the_paper() -> None:
     assert all(np.allclose(c.y * c.x, c.y[0] * c.x[0]) for c in pure) and len(drawn) == len(pure) + 2
     assert drawn["Histogram"].y[0] * drawn["Histogram"].x[0] == pytest.approx(math.sqrt(4 * 255))
     assert (
-        f"At ε = 1 a cumulative count is off by {math.sqrt(41_040 / 256):.3g} records with 16-ary tree, least"
+        f"At ε = 1 the RMSE of a cumulative count is {math.sqrt(41_040 / 256):.3g} records with 16-ary tree, least"
         in found.answer
     )
 

@@ -45,7 +45,10 @@ def test_growth_shows_the_lines_that_decide() -> None:
     low, high = found.figure.layout["yaxis"]["range"]  # type: ignore[union-attr]
     assert high - low <= 6
     told = found.answer.replace("\u202f", " ")
-    assert "At **7 levels** the best simple rule, Shrunk optimal factorisation, errs least in the worst case" in told
+    assert (
+        "At **7 levels** the best simple rule, Shrunk optimal factorisation, has the smallest error in the worst case"
+        in told
+    )
     assert "pay from about **2 700 levels** on." in told
 
 

@@ -23,7 +23,8 @@ SMALL = dataset(TREE, [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100])
 def test_the_answer_is_the_bound_and_both_sides_move_with_epsilon() -> None:
     before = protects.beliefs(ProtectsInputs(), Tables(SMALL))
     assert (
-        "sure that this record is yours. Once all 16 counts are out, he is at most **73.11 %** sure." in before.answer
+        "sure that this record is yours. Once all 16 counts are out, they are at most **73.11 %** sure."
+        in before.answer
     )
     assert "not “safe”" in before.learnt and "odds grow at most 2.719-fold" in before.learnt
     inputs = ProtectsInputs(epsilon=2.0, prior=0.01, records=5)

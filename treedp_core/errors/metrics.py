@@ -192,14 +192,14 @@ METRICS: Final[Table[Metric]] = table(
         "rmse", "RMSE", "Root mean square error: how many records a count is off, typically.",
         squared, None, True, Summary.MEAN_OVER_NODES, "records",
         "noise variances; after least squares Dawson et al., Algorithm 2",
-        "a count is typically off by about {value} records", card=RMSE,
+        "the RMSE of a count is {value} records", card=RMSE,
     ),
     Metric(
         "rmsre", "RMSRE", "Root mean square relative error; counts below the threshold τ are taken as τ. For the tree: "
         "the mean over levels (Dawson et al., Definition 7).",
         squared_relative, None, True, Summary.MEAN_OVER_LEVELS, "",
         "noise variances and true counts, Dawson et al., Definition 7",
-        "a count is typically off by about {percent} of itself (counts below {threshold} taken as {threshold})",
+        "the root mean square relative error is {percent} (counts below {threshold} taken as {threshold})",
         ("threshold",), RMSRE,
     ),
     Metric(
@@ -207,21 +207,21 @@ METRICS: Final[Table[Metric]] = table(
         "(Ghazi et al., Definition 1.4).",
         squared_beyond_slack, expected_squared_beyond_slack, True, Summary.MAX_OF_EXPECTED, "records",
         "Ghazi et al., Definition 1.4",
-        "even the worst count is typically off by no more than {value} records beyond {slack} of itself",
+        "even the worst count has an RMSE of at most {value} records beyond {slack} of itself",
         ("alpha",), ALPHA_RMSE,
     ),
     Metric(
         "max_absolute_error", "Largest error", "Expected error of the worst node (as in InfTDA).",
         absolute, expected_absolute, False, Summary.EXPECTED_MAX, "records",
         "distribution functions of independent errors",
-        "the worst of all {nodes} is off by about {value} records", card=LARGEST,
+        "the largest error of all {nodes} is about {value} records", card=LARGEST,
     ),
     Metric(
         "smoothed_relative_error", "Smoothed relative error", "Mean of |error| / max(count, τ) "
         "(Ghazi et al., Appendix B).",
         relative, expected_relative, False, Summary.MEAN_OVER_NODES, "",
         "Ghazi et al., Appendix B",
-        "a count is on average off by {percent} of itself (counts below {threshold} taken as {threshold})",
+        "the mean error of a count is {percent} of itself (counts below {threshold} taken as {threshold})",
         ("threshold",), SMOOTHED,
     ),
 )  # fmt: skip

@@ -248,7 +248,7 @@ def stability(unit: ProtectedUnit, levels: range, epsilon: float, delta: float, 
     if whole == 0:
         raise InputError(
             "DELTA_REQUIRED",
-            "A stability histogram needs delta > 0: a count that was 0 may be told; choose delta, for example 1e-6.",
+            "A stability histogram needs delta > 0: a count that was 0 may be released; set one, such as 1e-6.",
         )
     loss, way = checks.epsilon(epsilon), None
     if checks.one_of("law", law, LAWS) == "discrete_laplace":

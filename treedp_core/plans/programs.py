@@ -216,7 +216,7 @@ def rounded(real, total):
     \"\"\"Floors and ceilings with this sum: the largest fractions are rounded up.\"\"\"
     whole = [math.floor(value) for value in real]
     missing = total - sum(whole)
-    if not 0 <= missing <= len(whole):  # only where a sum was off by the rounding of floats
+    if not 0 <= missing <= len(whole):  # only where floats rounded a sum
         return filled_with_water(real, total)
     for i in sorted(range(len(whole)), key=lambda i: whole[i] - real[i])[:missing]:
         whole[i] += 1

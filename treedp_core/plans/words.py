@@ -270,8 +270,8 @@ def _about_data(plan: Statement) -> list[str]:
     most = plural(plan.unit.contributions, "record")
     known = plan.unit.known_levels - 1
     return [
-        "The categories were taken from the data, so which ones exist is told without noise: list them from another "
-        "source." if plan.domain.source is Categories.FROM_DATA else "",
+        "The categories were taken from the data, so which ones exist is revealed without noise: list them from "
+        "another source." if plan.domain.source is Categories.FROM_DATA else "",
         f"The file was read by {plan.read_by}, {CLAIM}: check its counts by another way." if plan.read_by else "",
         f"Nothing enforces that a unit has at most {most}: bound the records of each before counting."
         if plan.bounded is Bounded.CLAIMED and not plan.recipe.bound else "",

@@ -94,7 +94,7 @@ SHRINK: Final = MethodCard(
 INTOPT: Final = MethodCard(
     assumptions=_FROM_THE_ROOT,
     formula=r"\hat x=\arg\min_{x\in\mathbb Z_{\ge0}^n,\ \sum_i x_i=c}\ \max_i|x_i-y_i|",
-    source="Boninsegna, problem P(x, c) and IntOpt; bounded by his Theorem 1.",
+    source="Boninsegna, problem P(x, c) and IntOpt; bounded by Theorem 1.",
     strengths="Sparse tables: small counts are cut to 0, so that fewer places come out that never were.",
     limitations="Dense tables: of all closest fits it need not be the closest in squares.",
 )
@@ -110,7 +110,7 @@ NON_NEGATIVE_LEAST_SQUARES: Final = MethodCard(
     formula=r"\hat x=\arg\min_{x\ge0\ \text{adds up}}\ \sum_v\frac{(y_v-x_v)^2}{\sigma_v^2}",
     source="Dawson et al., Sec. 7 (named as future work); solved exactly on the tree.",
     strengths="Counts at least 0 that add up, when no count has to be whole.",
-    limitations="Sums on sparse data where no total is measured: its bias adds up, and they err more than before.",
+    limitations="Sums on sparse data where no total is measured: its bias adds up, and their error grows.",
 )
 REAL_THEN_ROUND: Final = MethodCard(
     assumptions=_FROM_THE_ROOT,
@@ -276,7 +276,7 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
         "stand out of its error is 0. Hardly any empty node is filled; families need not add up. Biased.",
         _for_any_tolerance(pruning.prepare),
         Promise.NON_NEGATIVE,
-        why_biased="Pruning is biased: small counts become 0, and what is told was chosen because it came out large.",
+        why_biased="Pruning is biased: small counts become 0, and what is left was chosen because it came out large.",
         mark="hourglass",
         weighted=True,
         family_rule="pruned",

@@ -37,8 +37,8 @@ class Chain:
         if self.name == RECOMMENDED:
             return (
                 "Recommended where counts must be whole, at least 0 and add up: of the ways here that do so none "
-                "erred a tenth less in cumulative counts, in 84 comparisons. Where counts fall from bin to bin, the "
-                "fit of **CDF and ranges** errs less."
+                "had an error a tenth smaller in cumulative counts, in 84 comparisons. Where counts fall from bin to "
+                "bin, the fit of **CDF and ranges** has a smaller error."
             )
         return POSTPROCESSORS[self.steps[0]].help if len(self.steps) == 1 else ""
 

@@ -5,7 +5,7 @@ r"""Views: pure functions of inputs and tables that return what is found, whole.
 >>> domain = domain_of_values({"city": ["Kiel", "Mainz"]})
 >>> data = count_hierarchy(b"city\nKiel\nKiel\nMainz\n", ["city"], domain=domain)
 >>> lab.error_against_epsilon(lab.LabInputs(epsilon=2, postprocess=("none",)), Tables(data)).answer
-'At ε = 2, with Discrete Laplace, a count is typically off by about 1.18 records (formula).'
+'At ε = 2, with Discrete Laplace, the RMSE of a count is 1.18 records (formula).'
 """
 
 from __future__ import annotations

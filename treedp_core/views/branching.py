@@ -149,7 +149,7 @@ def answer(best: BestBranching, n_bins: int, tree: Shape, least: float, binary: 
     """Return how many children a node should have, and how far the best tree for K bins is off beside a binary one.
 
     >>> answer(BestBranching(16.8, 17, 9.9, 30.4), 1024, Shape((10, 11, 10), 1024), 31.21, 63.25)
-    '16 or 17 children; for 1\u202f024 bins 10 · 11 · 10 errs by 31.2 records, a binary tree by 63.2.'
+    '16 or 17 children; for 1\u202f024 bins the RMSE is 31.2 records with 10 · 11 · 10, 63.2 with a binary tree.'
     """
     children = "As many children as possible, in few levels"
     if math.isfinite(best.beta):
@@ -157,8 +157,8 @@ def answer(best: BestBranching, n_bins: int, tree: Shape, least: float, binary: 
         children = f"{low} children" if low == high else f"{low} or {high} children"
     factors = tree.branching_factors
     name = "the histogram" if len(factors) == 1 else product_text(factors)
-    beside = "" if set(factors) == {2} else f", a binary tree by {short(binary)}"
-    return f"{children}; for {whole(n_bins)} bins {name} errs by {short(least)} records{beside}."
+    beside = "" if set(factors) == {2} else f", {short(binary)} with a binary tree"
+    return f"{children}; for {whole(n_bins)} bins the RMSE is {short(least)} records with {name}{beside}."
 
 
 def how_to_read(inputs: BranchingInputs, asked: Question) -> str:
@@ -329,7 +329,7 @@ def beside_matrices(
     what = "the least possible (certified)" if is_bounded(asked) else "the least of them"
     return finding(
         alone, asked, figure=ratio_bars(labels, ratios, x_title=f"mean variance ÷ {what}"), columns=lambda: columns,
-        alt=f"{labels[-1]} errs least; {labels[0]} has {short(ratios[0] / ratios[-1])} times its mean variance.",
+        alt=f"Smallest error: {labels[-1]}; {labels[0]}: {short(ratios[0] / ratios[-1])} times its mean variance.",
         caption=f"K = {whole(asked.n_bins)}, {released(asked)}; matrices after least squares, at the same "
         "budget. “CDF and ranges” releases with them. Formula and numerical search.",
     )  # fmt: skip

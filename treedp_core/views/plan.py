@@ -44,7 +44,7 @@ def answer(plan: ReleasePlan, *, holds: bool) -> str:
     widest = max((one for one in plan.levels[::-1] if one.margin), key=lambda one: one.margin or 0.0, default=None)
     noise = "No level needs noise."
     if plan.matrix is not None:
-        noise = f"A cumulative count is off by **{short(plan.levels[1].error or 0.0)}** records (root mean square)."
+        noise = f"The RMSE of a cumulative count is **{short(plan.levels[1].error or 0.0)}** records."
     elif widest is not None:
         most = f"**{margin(widest.margin or 0.0)}** records"
         noise = f"In 19 of 20 draws, noise moves a count of {literal(widest.name, 24)} by at most {most}."

@@ -59,7 +59,7 @@ def answer(found: Protected, prior: float, records: int) -> str:
     cost = f" A count is then within ± {margin(max(wide))}, 19 times in 20." if wide else ""
     return (
         f"An attacker was {percent_set(prior)} sure that {whose}. Once all {plural(found.tree.n_nodes, 'count')} are "
-        f"out, he is at most **{most}** sure{exception}. His best guess is right {right} of the time, a blind "
+        f"out, they are at most **{most}** sure{exception}. Their best guess is right {right} of the time, a blind "
         f"one {percent_set(max(prior, 1 - prior))}.{cost}"
     )
 
@@ -72,8 +72,8 @@ def warning(found: Protected, prior: float) -> str:
     later = 1.0 / (1.0 + (1.0 - prior) / prior * math.exp(-min(TWICE * loss, 700.0)))
     return (
         f"**ε = {privacy_text(loss)} is not “safe”, and no ε is.** It bounds what *this* release adds for an attacker "
-        f"who knows everybody else's records: his odds grow at most {privacy_text(math.exp(min(loss, 700.0)))}-fold. "
-        f"{TWICE} such releases may bring him from {percent_set(prior)} to {_percent(later)}. What one learns about "
+        f"who knows everybody else's records: their odds grow at most {privacy_text(math.exp(min(loss, 700.0)))}-fold. "
+        f"{TWICE} such releases may bring them from {percent_set(prior)} to {_percent(later)}. What one learns about "
         "everybody, such as that smoking kills, is no part of it. A record is not a person: who has more records than "
         "the promise says is protected less."
     )
@@ -208,6 +208,6 @@ ENTRIES = (
     Entry(page="protects", view="beliefs", part="pro_beliefs", label=VIEWS["beliefs"], inputs=ProtectsInputs,
           question="What does ε protect me from?", find=beliefs),
     Entry(page="protects", view="tests", part="pro_tests", label=VIEWS["tests"], inputs=ProtectsInputs,
-          question="How well can I be told apart?", find=best_test),
+          question="How well can I be distinguished?", find=best_test),
     Entry(page="protects", section="persons", part="pro_persons", inputs=ProtectsInputs, find=several_records),
 )  # fmt: skip

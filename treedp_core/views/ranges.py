@@ -84,14 +84,14 @@ def how(found: Ranges) -> str:
 
 
 def answer(found: Ranges, epsilon: float) -> str:
-    """Return how far a range is off by each way, over all ranges, and which way is best."""
+    """Return the error of a range by each way, over all ranges, and which way is best."""
     histogram, prefixes, tree = found.ways
     bins = found.truth.size
     start = (
         f"Over all {plural(found.n_ranges, 'range')} of {whole(bins)} bins at ε = {setting_text(epsilon)}"
-        f"{' after least squares' * found.least_squares}, the tree {product_text(TREES[bins])} is typically off by "
-        f"**{short(tree.typical)}**{_counts(tree)}, the histogram by {short(histogram.typical)}{_counts(histogram)}, "
-        f"noise on every cumulative count by {short(prefixes.typical)}. "
+        f"{' after least squares' * found.least_squares}, the RMSE of a range is **{short(tree.typical)}** "
+        f"with the tree {product_text(TREES[bins])}{_counts(tree)}, {short(histogram.typical)} with the "
+        f"histogram{_counts(histogram)}, {short(prefixes.typical)} with noise on every cumulative count. "
     )
     if tree.typical < min(histogram.typical, prefixes.typical):
         why = "With all counts weighed, too," if found.least_squares else "Few counts, each a little noisier:"
@@ -100,7 +100,7 @@ def answer(found: Ranges, epsilon: float) -> str:
 
 
 def _counts(way: Way) -> str:
-    return "" if way.least_squares else f" with {short(way.counts_on_average)} noisy counts a range"
+    return "" if way.least_squares else f" ({short(way.counts_on_average)} noisy counts a range)"
 
 
 ENTRIES = (

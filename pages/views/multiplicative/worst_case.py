@@ -25,9 +25,9 @@ IGNORES: Final = NOTHING_DRAWN | NO_THRESHOLD | {"nbr": "The bounds are those of
 RIGHT: Final = st.column_config.TextColumn(alignment="right")
 LARGE: Final = st.column_config.TextColumn(width="large")
 WORDS: Final = (
-    "**Multiplicative error forgives what is small beside the count.** With α = 0.1 a count of 10 000 may be off by "
-    "1 000 for free; only what goes beyond that is an error, in records. Ask this question when people read ratios: "
-    "shares, rates, rankings, the heaviest branches of a deep tree.\n\n"
+    "**Multiplicative error forgives what is small beside the count.** With α = 0.1 a count of 10 000 may have an "
+    "error of 1 000 for free; only what goes beyond that is an error, in records. Ask this question when people read "
+    "ratios: shares, rates, rankings, the heaviest branches of a deep tree.\n\n"
     "- **It is the right question** for trees with very many levels (URLs, n-grams, IP prefixes, medical codes, "
     "quadtrees) and for counts that span powers of ten. There noise on every level must grow with the number of "
     "levels, √d at best; thresholds with δ > 0 grow like its logarithm.\n"
@@ -76,7 +76,7 @@ def _more_of_growth(seen: Seen[WorstCaseInputs]) -> None:
     if is_own:
         st.header("What none can beat on your tree", anchor=False)
         bounds = see(VIEWS["multiplicative.growth.bounds"], of)
-        frame.found(bounds, formats={"errs at least (records)": short_below, "as": LARGE})
+        frame.found(bounds, formats={"error at least (records)": short_below, "as": LARGE})
         bounds.say_state("Bounding from below")
     st.header("Where the curves cross", anchor=False)
     crossings = see(VIEWS["multiplicative.growth.crossings"], of)

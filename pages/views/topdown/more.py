@@ -48,7 +48,7 @@ LEVELS: Final = {
     "share of ρ": percent,
     "ρ": privacy_text,
     "σ (records)": (short, RIGHT(help="Of the discrete Gaussian noise.")),
-    "bound": (short, RIGHT("Theorem 1 (records)", help="No node of the level is off by more, with the chosen "
+    "bound": (short, RIGHT("Theorem 1 (records)", help="No node of the level has a larger error, with the chosen "
                            "probability.")),
     "by exact tails": (short, RIGHT("by exact tails (records)", help="The same sum, with the exact tails of "
                                     "the noise instead of an inequality: own derivation.")),

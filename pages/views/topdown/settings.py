@@ -76,8 +76,8 @@ UNIT: Final = CONTRIBUTIONS.said(label="Records of one unit", width=140)
 SPREAD: Final = control(_of("spread"), look="select", label="They lie", width=230, help=text("spread"))
 RULE: Final = control(
     _of("rule"), look="select", label="Post-processing", width=200,
-    help="IntOpt is the paper's. Water filling is closest in every distance at once, and after least squares errs "
-    "least. Pruned fills hardly any empty place, on any number of leaves. All keep the promise: free.",
+    help="IntOpt is the paper's. Water filling is closest in every distance at once, and has the smallest "
+    "error after least squares. Pruned fills hardly any empty place, on any number of leaves. All are free.",
 )  # fmt: skip
 ACCOUNTING: Final = control(_of("accounting"), label="Accounting", help=ACCOUNTING_HELP)
 CONFIDENCE: Final = control(

@@ -238,7 +238,7 @@ def on_common_noise(
 ) -> dict[str, list[Value]]:
     """Return how many times the error of A that of the others is, by series and level: a table of `paired`.
 
-    Where A does not err at all it is nan.
+    Where A has no error at all it is nan.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def spread_of(found: Columns) -> str:
     """
     known = sorted(one for one in zip(found["ratio"], found[ERROR], strict=True) if math.isfinite(one[0]))
     ends = dict.fromkeys(f"{short(ratio)}{plus_minus(error)}" for ratio, error in (known[:1] + known[-1:]))
-    return f"{' to '.join(ends)} times the error of A" if ends else "A does not err"
+    return f"{' to '.join(ends)} times the error of A" if ends else "A has no error"
 
 
 def most_trials(pairs: Sequence[tuple[str, AnySide, AnySide]]) -> int:

@@ -192,7 +192,7 @@ BASELINES: Final[Table[Baseline]] = table(
             formula=r"b=2,\qquad\varepsilon_\ell=\varepsilon/(h+1),\qquad\hat x\ \text{by least squares}",
             source="Hay, Rastogi, Miklau and Suciu (2010).",
             strengths="Showing what least squares is worth: it was the first to use it.",
-            limitations="Many levels share the budget: wider trees err less.",
+            limitations="Many levels share the budget: wider trees have smaller errors.",
         ),
     ),
     Baseline(
@@ -202,7 +202,7 @@ BASELINES: Final[Table[Baseline]] = table(
             formula=r"b=\arg\min_b\ (b-1)\,h^3-\tfrac23\,(b+1)\,h^2,\qquad h=\lceil\log_bK\rceil",
             source="Qardaji, Yang and Li (2013), Equation 3.",
             strengths="A tree from a rule that needs no search.",
-            limitations="One factor for all levels, equal budgets: our best found tree errs less.",
+            limitations="One factor for all levels, equal budgets: our best found tree has a smaller error.",
         ),
     ),
     Baseline(
@@ -237,7 +237,7 @@ BASELINES: Final[Table[Baseline]] = table(
             r"\frac{\operatorname{Var}Z}{|G|}\Bigr),\qquad\hat x_j=\frac{x_G+Z}{|G|}",
             source="Zhang, Chen, Xu, Meng and Xie (2014); the groups are the cheapest, where theirs are greedy.",
             strengths="Spikes: bins that are alike need not be in a row.",
-            limitations="Smooth counts and many unlike ones: a private partition errs less, or bins alone do.",
+            limitations="Smooth counts and many unlike ones: a private partition, or bins alone, have smaller errors.",
         ),
         release=ahp, most_bins=MOST_SORTED,
     ),

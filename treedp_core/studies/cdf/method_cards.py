@@ -12,7 +12,7 @@ TREE: Final = MethodCard(
     r"\ \ (\text{Laplace, equal budgets})",
     source="Rameshwar et al., Theorem IV.1; least squares: Dawson et al., Algorithm 2.",
     strengths="Any noise and any number of bins, in linear work; its counts can be shown on a tree.",
-    limitations="Gaussian noise, where matrices err less; the figure says by how much.",
+    limitations="Gaussian noise, where matrices have smaller errors; the figure says by how much.",
 )
 ROOT: Final = MethodCard(
     assumptions="Gaussian noise on Mx, where M is the symmetric root of the products G of the wanted counts P, with "
@@ -36,8 +36,8 @@ IDENTITY: Final = MethodCard(
     formula=r"A=\begin{pmatrix}I\\ \Theta\end{pmatrix}D,\quad D=\mathrm{diag}(1+1^{\top}\Theta)^{-1},\qquad"
     r"\min_{\Theta\ge0}\ \operatorname{tr}\bigl(W(A^{\top}A)^{-1}W^{\top}\bigr)",
     source="McKenna, Miklau, Hay and Machanavajjhala (2018, HDMM), Sec. 5: p-Identity strategies.",
-    strengths="Pure ε, up to 1 024 bins, or 65 536 as a product; where the best tree found errs "
-    "less, that is released.",
+    strengths="Pure ε, up to 1 024 bins, or 65 536 as a product; where the best tree found has "
+    "a smaller error, that is released.",
     limitations="More bins; no certificate says how far from the least error it is.",
 )
 PARTITION: Final = MethodCard(

@@ -91,8 +91,8 @@ STRATEGIES: Final[Table[Strategy]] = table(
     Strategy(
         "optimal",
         "Optimal matrix",
-        "Gaussian noise on weighted sums of all bins, sought for the counts that you want: no matrix errs less by more "
-        "than half a percent. Up to 1 024 bins.",
+        "Gaussian noise on weighted sums of all bins, sought for the counts that you want: no matrix has an error "
+        "smaller by more than half a percent. Up to 1 024 bins.",
         GAUSSIANS,
         sought=True,
         card=of.OPTIMAL,
@@ -101,8 +101,8 @@ STRATEGIES: Final[Table[Strategy]] = table(
         "identity",
         "p-identity matrix",
         "Laplace noise on all bins and on some weighted sums of them, sought for the counts that you want: pure ε with "
-        "at most the error of the best tree, which is released where it errs less. Up to 1 024 bins; for cumulative "
-        "counts and all ranges up to 65 536.",
+        "at most the error of the best tree, which is released where its error is smaller. Up to 1 024 bins; for "
+        "cumulative counts and all ranges up to 65 536.",
         LAPLACES,
         sought=True,
         card=of.IDENTITY,
@@ -111,7 +111,7 @@ STRATEGIES: Final[Table[Strategy]] = table(
         PARTITION,
         "Private partition",
         "Half of ε finds bins in a row that are nearly alike; their common count is spread evenly. For few records on "
-        "smooth data: single bins then err half as much as alone, or less; with many records or spikes, more.",
+        "smooth data: single bins then have half the error of bins alone, or less; with many records or spikes, more.",
         LAPLACES,
         card=of.PARTITION,
     ),

@@ -35,12 +35,12 @@ def belief(drawn: Drawn) -> Question:
     odds = prior / (1 - prior) * math.exp(epsilon)
     return number(
         f"An attacker is {short(100 * prior)} % sure that you are in. A release has ε = {setting_text(epsilon)}. How "
-        "sure is he at most afterwards, in percent?",
+        "sure are they at most afterwards, in percent?",
         100 * odds / (1 + odds), unit="%", given={"prior": prior, "epsilon": epsilon},
         right="The odds, not the probability, grow by at most e^ε.",
         wrong=(
             Wrong(100 * prior * math.exp(epsilon), "It is the odds that grow by e^ε, not the belief itself."),
-            Wrong(100 * prior, "A release may teach him something; ε bounds how much."),
+            Wrong(100 * prior, "A release may teach them something; ε bounds how much."),
             Wrong(100 * math.exp(epsilon) / (1 + math.exp(epsilon)), "That is the bound from a belief of 50 %."),
         ),
         hint="Turn the belief into odds, multiply by e^ε, and turn back.",
@@ -89,7 +89,7 @@ def margin(drawn: Drawn) -> Question:
     normal = Gaussian(sigma).margin(0.95)
     return number(
         f"Within how many records is a count at ε = {setting_text(epsilon)}, 19 times in 20? (Laplace noise of scale "
-        "1 / ε is off by more than t with probability e^(−ε t).)",
+        "1 / ε exceeds t in size with probability e^(−ε t).)",
         math.log(20) / epsilon, unit="records", given={"epsilon": epsilon},
         right="e^(−ε t) = 1/20 gives t = ln 20 / ε.",
         wrong=(

@@ -74,7 +74,7 @@ def _gives(guess: float) -> Revealed:
     said = (
         f"{setting_text(guess)} % would be the bound of a release with ε = {privacy_text(at)}; exact counts have no ε."
         if math.isfinite(at)
-        else "Exact counts make him certain; with noise he is at most as sure as the curve says."
+        else "Exact counts make them certain; with noise they are at most as sure as the curve says."
     )
     lines = [("with noise, at most", sure), ("exact counts", np.full(x.size, 100.0))]
     if 0 <= guess < 100:
@@ -92,9 +92,9 @@ def _noise(guess: float) -> Revealed:
     if 0.05 <= guess <= 100:
         lines.append((f"if σ were {setting_text(guess)}", np.diff(Laplace(guess / math.sqrt(2)).cdf(edges))))
     within = float((np.abs(drawn) <= guess).mean()) if guess > 0 else 0.0
-    said = f"{percent(within)} of {whole(n)} draws are off by at most your {setting_text(guess)}."
+    said = f"{percent(within)} of {whole(n)} draws have an error of at most your {setting_text(guess)}."
     middle, right = (edges[1:] + edges[:-1]) / 2, math.sqrt(law.variance)
-    return Revealed("off by (records)", "share of draws", middle, tuple(lines), guess, right, said)
+    return Revealed("error (records)", "share of draws", middle, tuple(lines), guess, right, said)
 
 
 def _who(guess: float) -> Revealed:
@@ -116,10 +116,10 @@ def _ranges(guess: float) -> Revealed:
     each = _given("ranges", "sd")
     off, at = each * np.sqrt(bins), (guess / each) ** 2
     added = plural(round(at), "bin") if at == round(at) else f"{short(at)} bins"
-    said = f"A range is off by your {setting_text(guess)} once it adds {added}."
+    said = f"The standard deviation of a range is your {setting_text(guess)} once it adds {added}."
     return Revealed(
         "bins added",
-        "off by (records)",
+        "standard deviation (records)",
         bins,
         (("what it is", off),),
         at if 0 < at <= bins[-1] else math.nan,
@@ -138,8 +138,8 @@ def _tree(guess: float) -> Revealed:
         for one in ((children, children), (bins,))
     )
     said = (
-        f"At ε = {setting_text(epsilon)} the tree's {int(counts[first - 1])} counts are off by {short(tree)}, the "
-        f"histogram's {first} by {short(histogram)}; you said {setting_text(guess)}."
+        f"At ε = {setting_text(epsilon)} the RMSE of the tree's {int(counts[first - 1])} counts is {short(tree)}, of "
+        f"the histogram's {first} {short(histogram)}; you said {setting_text(guess)}."
     )
     lines = [(f"tree {children} × {children}", counts)]
     if 0 < guess <= counts.max():
@@ -264,7 +264,7 @@ _PERCENT: Final = (0, 25, 50, 75, 100)
 _SCALES: Final = tuple(2.0**power for power in range(-1, 7))
 DRAGS: Final = {
     "gives": Drag("how sure afterwards (%)", 0, 100, 1, _PERCENT),
-    "noise": Drag("off by (records): drag how wide the noise is", 0.1, 10, 0.1, (-10, -5, 0, 5, 10), "bell"),
+    "noise": Drag("error (records): drag how wide the noise is", 0.1, 10, 0.1, (-10, -5, 0, 5, 10), "bell"),
     "who": Drag(
         "scale of the noise of each bin", _SCALES[0], _SCALES[-1], 0.5, _SCALES, log=True, stops=_SCALES
     ),

@@ -69,13 +69,13 @@ class Step:
 def _gives() -> Question:
     prior, sure = 50.0, 100.0
     return number(
-        f"A neighbour knows everybody else in your town. He is {short(prior)} % sure that you are in the table of "
-        "exact counts. How sure is he once he has seen it, in percent?",
+        f"A neighbour knows everybody else in your town. They are {short(prior)} % sure that you are in the table of "
+        "exact counts. How sure are they once they have seen it, in percent?",
         sure, unit="%",
-        right="He subtracts all others, and what is left is you.",
-        wrong=(Wrong(prior, "He can subtract everybody he knows; what is left is you."),
-               Wrong(0.0, "He learns it either way: the difference is 0 or 1.")),
-        hint="He can count the others himself and subtract them.",
+        right="They subtract all others, and what is left is you.",
+        wrong=(Wrong(prior, "They can subtract everybody they know; what is left is you."),
+               Wrong(0.0, "They learn it either way: the difference is 0 or 1.")),
+        hint="They can count the others themselves and subtract them.",
     )  # fmt: skip
 
 
@@ -113,8 +113,8 @@ def _ranges() -> Question:
     off, bins = 2.8, 100
     root = math.sqrt(bins)
     return number(
-        f"Each bin is off by {short(off)} records (standard deviation). A range adds {bins} bins. By how much is it "
-        "off?",
+        f"The noise of each bin has a standard deviation of {short(off)} records. A range adds {bins} bins. What is "
+        "its standard deviation?",
         off * root, unit="records", given={"bins": bins, "sd": off},
         right=f"Noises partly cancel: the root of {bins} is {short(root)}.",
         wrong=(Wrong(off * bins, "Noises partly cancel: variances add up, not standard deviations."),

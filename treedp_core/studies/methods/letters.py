@@ -78,7 +78,7 @@ _OF_KIND: Final[Mapping[str, Mapping[str, str]]] = {
         "L": "Lᵢ: the least count that round i gives vᵢ to",
         "U": "Uᵢ: the largest count that is meant to get vᵢ",
     },
-    "simple": {"t": "t: the threshold below which 0 is told", "m": "m: the most records of one unit"},
+    "simple": {"t": "t: the threshold below which 0 is released", "m": "m: the most records of one unit"},
     "marginals": {
         "q": "q: the number of questions; q_S: counts by the columns S, q̂ their estimates",
         "S": "S: some of the columns",

@@ -22,7 +22,7 @@ PROVABLE: Final = MethodCard(
     formula=r"\text{α-RMSE}^2\ \le\ E^2+\sum_i3\,\eta_i\,\bigl((1-\alpha)\,U_i\bigr)^2",
     source=f"{_PROOF} thresholds and the bound are our own.",
     strengths="Very deep trees, where the error must be a theorem.",
-    limitations="Fewer levels, where shrunk Gaussian noise errs less; errors that forgive nothing.",
+    limitations="Fewer levels, where shrunk Gaussian noise has a smaller error; errors that forgive nothing.",
 )
 TUNED: Final = MethodCard(
     assumptions=_ASSUMES,
@@ -30,7 +30,7 @@ TUNED: Final = MethodCard(
     r"\text{α-RMSE}\ \lesssim\ E",
     source=f"{_PROOF} thresholds are our own, and E is simulated.",
     strengths="Thousands of levels and more: its error hardly grows with them.",
-    limitations="Fewer levels, where shrunk Gaussian noise errs less; errors that forgive nothing.",
+    limitations="Fewer levels, where shrunk Gaussian noise has a smaller error; errors that forgive nothing.",
 )
 
 _EQUAL: Final = "Every count of a tree of d levels is measured, the levels share the budget equally."
@@ -70,14 +70,14 @@ SHRUNK_OPTIMAL: Final = MethodCard(
     r"\operatorname{Var}\hat w_v\le\gamma_2^2/2\rho",
     source=f"Ghazi et al., Theorems 5.2 and A.3; γ₂ and its shares, {_OURS}",
     strengths="Full trees of up to thousands of levels.",
-    limitations="Deeper trees, where thresholds err less, and trees too large to lay out.",
+    limitations="Deeper trees, where thresholds have smaller errors, and trees too large to lay out.",
 )
 STABILITY: Final = MethodCard(
     assumptions="A δ above 0; counts are whole. Which nodes there could be need not be public.",
     formula=r"\tilde w_v=(w_v+Z_v)\,1[\,w_v>0,\ w_v+Z_v\ge t\,],\qquad P(Z\ge t-m)\le\frac{\delta}{d\,m}",
     source="After Korolova, Kenthapadi, Mishra and Ntoulas (2009); whole noise by level and its proof are our own.",
     strengths="Domains that are not public, and trees that are mostly empty: what is empty stays 0.",
-    limitations="Small counts: those below the threshold t are told as 0.",
+    limitations="Small counts: those below the threshold t are released as 0.",
 )
 STABILITY_LEAVES: Final = MethodCard(
     assumptions="A δ above 0; counts are whole. Only leaves are measured, every other count is their sum.",

@@ -79,7 +79,7 @@ def bounds_table(
         When the watch says so.
 
     >>> found = bounds_table(Tree.from_branching_factors((2,) * 6), 0.5, 0.1, 1e-6)
-    >>> [round(error, 2) for error in found["errs at least (records)"]]
+    >>> [round(error, 2) for error in found["error at least (records)"]]
     [1.76, 1.76, 16.99]
     """
     watch = watch or Watch()
@@ -95,7 +95,7 @@ def bounds_table(
     return {
         "slack α": [setting_text(alpha), setting_text(alpha), "0"],
         "promise": [eps, budget, budget],
-        "errs at least (records)": [pure, both, additive_bound(norm, epsilon, delta)],
+        "error at least (records)": [pure, both, additive_bound(norm, epsilon, delta)],
         "as": [
             "packing over every binary tree that it embeds (Ghazi et al., Remark 5.5)",
             f"{embeds} (Corollary 5.4)",

@@ -87,7 +87,7 @@ def best(results: Sequence[Result], question: Question) -> str:
     equal = next((row for row in finite if row.name == "uniform"), None)
     if least is None:
         return "No strategy determines every count."
-    told = f"**{least.label}** errs least: {question.metric} {short(least.errors.tree)}"
+    told = f"**{least.label}** has the smallest error: {question.metric} {short(least.errors.tree)}"
     if equal is None or least is equal or not least.errors.tree:
         return f"{told}."
     more = short(equal.errors.tree / least.errors.tree)

@@ -76,8 +76,8 @@ def baselines(inputs: PipelineInputs, tables: Tables, *, memo: Memo = forgetful)
     return Finding(
         columns=partial(baseline_table, bins, at.epsilon, at.contributions, best),
         caption=f"Mechanisms by name, Laplace noise, ε = {setting_text(at.epsilon)}, one record replaced, N public; "
-        "ours is the best found tree with equal budgets. Formula. What AHP, MWEM and DAWA err depends on the records: "
-        "AHP and DAWA are under the private partition of the error band, MWEM is under the marginals of TopDown.",
+        "ours is the best found tree with equal budgets. Formula. The error of AHP, MWEM and DAWA depends on the "
+        "records: AHP and DAWA are under the private partition of the error band, MWEM under the marginals of TopDown.",
         alt="Named mechanisms for cumulative counts, at your ε",
         badges=("formula",),
         provenance=_made_from(bins, at),
@@ -259,8 +259,8 @@ _experiment = partial(
     ),
 )  # fmt: skip
 ENTRIES = (
-    _pipelines(view="error", part="cdf_error", label="Error against ε", question="Which tree errs least at my ε?",
-               find=error_against_epsilon),
+    _pipelines(view="error", part="cdf_error", label="Error against ε", find=error_against_epsilon,
+               question="Which tree has the smallest error at my ε?"),
     _pipelines(view="error", part="cdf_error_at", section="at", find=errors_at),
     _pipelines(view="error", part="cdf_baselines", section="named", find=baselines),
     _experiment(part="cdf_gains", label="Published experiment",

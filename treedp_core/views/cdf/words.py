@@ -37,7 +37,7 @@ def what(settings: CdfSettings) -> str:
 def instead(strategy: str, tree: CdfSettings) -> str:
     """Return that a tree is released in place of a matrix that was asked for."""
     return (
-        f"The best tree, {tree.way}, errs less here than the {STRATEGIES[strategy].label.lower()} that "
+        f"The best tree, {tree.way}, has a smaller error here than the {STRATEGIES[strategy].label.lower()} that "
         "was found, by the exact mean squared error of the counts that you want, so it is released instead."
     )
 
@@ -76,8 +76,8 @@ def rule(settings: CdfSettings) -> str:
         return "N is not public here, so no rule chooses for you."
     return (
         "From public numbers alone: up to ε × N = "
-        f"{short(even_below(settings.n_bins, settings.unit))} even N spread evenly over all bins errs less than bins "
-        "alone, whatever the counts (formula)."
+        f"{short(even_below(settings.n_bins, settings.unit))} even N spread evenly over all bins has a smaller error "
+        "than bins alone, whatever the counts (formula)."
     )
 
 
@@ -89,7 +89,7 @@ def median_answer(data: Bins, mine: Draw) -> str:
     of = "cut to the bounds" if data.is_cut else "within the bounds" if data.numeric else "in the listed categories"
     one = mine.median
     if one is None:
-        return f"The released number of records {of} is 0 or less, so no median can be told."
+        return f"The released number of records {of} is 0 or less, so there is no median."
     value, (low, high) = _named(told(data, one)), map(_named, interval(data, one))
     opens, ends = one.first == 0, one.last == data.n_within - 1
     if opens and ends:
@@ -148,7 +148,7 @@ def partition_answer(plan: DividedPlan, widest: float, off: float, alone: float)
     return (
         f"{plural(plan.n_buckets, 'bucket')} for {plural(plan.settings.n_within, 'bin')}: where one ends, "
         f"cumulative counts are within ± {with_noun(margin(widest), 'record')}, nineteen times in twenty; within one "
-        f"only its ends are known. Single bins are off by {with_noun(short(off), 'record')} in this draw, alone by "
+        f"only its ends are known. The error of single bins is {with_noun(short(off), 'record')} in this draw, alone "
         f"{short(alone)}."
     )
 
@@ -171,16 +171,16 @@ def range_answer(about: str, count: float, reach: float) -> str:
 def error_answer(pipelines: Sequence[str], errors: Sequence[float], epsilon: float) -> str:
     """Return how far the best of pipelines is off, and how much worse the middle and the last are.
 
-    >>> error_answer(["8 · 8", "Histogram", "Noise on all"], [2.0, 4.0, 50.0], 1.0)
-    'At ε = 1 a cumulative count is off by 2 records with 8 · 8; histogram: 2 times as much; noise on all: 25 times.'
-    >>> error_answer(["Gaussian, 10³", "Binary"], [2.0, 4.0], 1.0)[:61]
-    'At ε = 1 a cumulative count is off by 2 records with Gaussian'
+    >>> error_answer(["8 · 8", "One bin", "All"], [2.0, 4.0, 50.0], 1.0)
+    'At ε = 1 the RMSE of a cumulative count is 2 records with 8 · 8; one bin: 2 times as much; all: 25 times.'
+    >>> error_answer(["Gaussian, 10³", "Binary"], [2.0, 4.0], 1.0)[:66]
+    'At ε = 1 the RMSE of a cumulative count is 2 records with Gaussian'
     """
     named = list(map(lower_first, pipelines))
     times = [f"{name}: {short(error / errors[0])} times" for name, error in zip(named, errors, strict=True)]
     return (
-        f"At ε = {setting_text(epsilon)} a cumulative count is off by {with_noun(short(errors[0]), 'record')} with "
-        f"{named[0]}; {times[len(times) // 2]} as much; {times[-1]}."
+        f"At ε = {setting_text(epsilon)} the RMSE of a cumulative count is {with_noun(short(errors[0]), 'record')} "
+        f"with {named[0]}; {times[len(times) // 2]} as much; {times[-1]}."
     )
 
 

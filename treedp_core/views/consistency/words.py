@@ -41,7 +41,7 @@ def answer(the: Draw, found: Sequence[Expected]) -> str:
     if the.tree.height == 0:
         return "One count stands alone: there is no sum that could fail."
     steps = the.experiment.postprocess
-    start = f"In this draw sums are off by {with_noun(short(off, 2), 'record')} on average"
+    start = f"In this draw sums fail by {with_noun(short(off, 2), 'record')} on average"
     if not the.has_sums:
         start = "No count is measured together with its children, so no sum can fail"
     if the.untold[0]:

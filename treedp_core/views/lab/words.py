@@ -150,12 +150,11 @@ def draw_line(mean: float, largest: float, label: str, n_nodes: int) -> str:
     """Return what one draw did to the counts of a level.
 
     >>> draw_line(3.21, 17.0, "Laplace", 64)
-    'In this draw with Laplace the 64 counts are off by 3.21 records on average, at most by 17.'
+    'In this draw with Laplace the error of the 64 counts is 3.21 records on average, at most 17.'
     """
     counts = plural(n_nodes, "count")
-    verb = "is" if n_nodes == 1 else "are"
-    off = f"off by {with_noun(short(mean), 'record')} on average, at most by {short(largest)}"
-    return f"In this draw with {label} the {counts} {verb} {off}."
+    errors = f"{with_noun(short(mean), 'record')} on average, at most {short(largest)}"
+    return f"In this draw with {label} the error of the {counts} is {errors}."
 
 
 def ratio(value: float, best: float) -> str:

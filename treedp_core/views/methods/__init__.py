@@ -89,8 +89,8 @@ def self_checked(inputs: MethodInputs, tables: Tables, *, slow: Check = None, me
     rows = check_table(slow)
     return Finding(
         figure=figures.checked(rows), columns=lambda: rows, alt=words.checked(slow), badges=("formula", "simulation"),
-        caption="Simulation minus closed form, in standard errors of the simulation; dotted: the limits. A formula off "
-        "by a tenth would lie far outside. Formula beside simulation.",
+        caption="Simulation minus closed form, in standard errors of the simulation; dotted: the limits. A formula "
+        "wrong by a tenth would lie far outside. Formula beside simulation.",
     )  # fmt: skip
 
 

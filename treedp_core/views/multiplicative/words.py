@@ -135,7 +135,7 @@ def _small_leaves(made: Run) -> str:
     wins = "thresholds win" if ours < theirs else "the leaves win"
     return (
         f"A stability histogram of the leaves, summed, loses leaves of fewer than {whole(threshold)} records, which "
-        f"hold {percent(share)} of the records here (NOT PRIVATE): beyond α w it is off by up to {short(theirs)} "
-        f"records in this draw, thresholds by {short(ours)}, so **{wins}**. The fewer records are on small leaves, the "
-        "more is to be said for the leaves; no bound holds for all data."
+        f"hold {percent(share)} of the records here (NOT PRIVATE): beyond α w its largest error is {short(theirs)} "
+        f"records in this draw, that of thresholds {short(ours)}, so **{wins}**. The fewer records are on small "
+        "leaves, the more is to be said for the leaves; no bound holds for all data."
     )

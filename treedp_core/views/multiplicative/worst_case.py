@@ -240,10 +240,13 @@ def _growth_answer(rows: list[Rank], d: int, turn: str) -> str:
     best, simple = ranking.winner(rows)
     here, rule = f"At **{plural(d, 'level')}** ", f"the best simple rule, {simple.curve.label},"
     if best is not simple:
-        return f"{here}thresholds err least: {short(best.error)} records; {rule} has {short(simple.error)}. They {pay}."
+        least = f"thresholds have the smallest error: {short(best.error)} records"
+        return f"{here}{least}; {rule} has {short(simple.error)}. They {pay}."
     thresholds = next((row.error for row in rows if row.curve.name == "tuned"), math.nan)
     have = f"have {short(thresholds)} and " if math.isfinite(thresholds) else ""
-    return f"{here}{rule} errs least in the worst case: {short(best.error)} records; thresholds {have}{pay}."
+    return (
+        f"{here}{rule} has the smallest error in the worst case: {short(best.error)} records; thresholds {have}{pay}."
+    )
 
 
 def _turn(near: Places) -> str:

@@ -61,13 +61,13 @@ def counts(mine: Drawn, level: int, bound: float, confidence: float) -> str:
     """Return how far the counts of a level are off, and how far they may be."""
     here, name = mine.levels[level], literal(mine.subject.level_names[level], 24)
     theory = (
-        f"; with probability {percent_set(confidence)} none is off by more than {margin(bound)} (Theorem 1)"
+        f"; with probability {percent_set(confidence)} none has an error above {margin(bound)} (Theorem 1)"
         if RULES[mine.wanted.rule].is_bounded
         else ""
     )
     return (
-        f"On level {name} half of the nodes with records are off by at most "
-        f"{with_noun(margin(usual_error(here)), 'record')}, and in this release none by more than "
+        f"On level {name} half of the nodes with records have an error of at most "
+        f"{with_noun(margin(usual_error(here)), 'record')}, and in this release none above "
         f"{margin(here.max_error)}{theory}."
     )
 

@@ -215,7 +215,7 @@ CLAIMS: Final = (
     Claim("IntOpt among closest", "One of several closest fits.", S, _squares,
           "Which one depends on the order of ties; water filling is as close in the largest change, closer in squares.",
           RULES),
-    Claim("Theorem 1", "No count of level k is off by more, but with probability β.", R, _utility, "", RELEASE),
+    Claim("Theorem 1", "No count of level k has a larger error, but with probability β.", R, _utility, "", RELEASE),
     Claim("Theorem 1, little noise", "The same for every ρ.", C, _two_sides,
           "Two sides of the tail: from ρ = 1.054 d on the logarithm needs a factor 2.", RELEASE),
     Claim("Corollary 1", "P(|Z| ≥ t) ≤ exp(−t²/2σ²).", C, _tail,

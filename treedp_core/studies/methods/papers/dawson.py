@@ -184,7 +184,7 @@ CLAIMS: Final = (
           "Slices can get stuck; the optimum starts from several splits. The first budgets are ηε/(d + 1), not ηε/d.",
           ("budget", {"bud_view": "strategies"})),
     Claim("Figure 3", "Splits found by the greedy search.", N, None, "Not readable in the text at hand."),
-    Claim("Figure 4", "Greedy with least squares errs least of five strategies.", R, _figure_4,
+    Claim("Figure 4", "Greedy with least squares has the smallest error of five strategies.", R, _figure_4,
           "On made-up conversions: tuned on one period, judged on the next.", BUDGET_CURVES),
     Claim("Figure 4 on your own data", "The same with a second period of yours.", R, _figure_4,
           "Count your table, then give the earlier period as a file: the prior is “Public or historic file”.",

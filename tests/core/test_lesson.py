@@ -417,7 +417,7 @@ def test_the_net_error_of_the_tree_is_said_and_is_what_its_page_shows() -> None:
     histogram, tree, start, stop = one_range("tree")
     step = step_named("tree")
     assert (start, stop) == (0, int(step.predict.given["bins"]))
-    numbers = [float(one) for one in re.findall(r"by (\d+\.\d)", revealed("tree", 3.0).said)]
+    numbers = [float(one) for one in re.findall(r"RMSE (\d+\.\d)", revealed("tree", 3.0).said)]
     assert numbers == [round(tree.deviation(start, stop), 1), round(histogram.deviation(start, stop), 1)]
     assert numbers == [round(math.sqrt(10 * 2) * 4, 1), round(math.sqrt(100 * 2) * 2, 1)]  # counts times variance
     assert histogram.n_counts(start, stop) == 100

@@ -267,7 +267,7 @@ def test_a_category_is_told_by_its_name_and_no_records_have_no_median() -> None:
     tree = Tree.from_branching_factors((3,))
     said = band(dataset(tree, [1, 900, 1], prefix="town"), epsilon=50.0).answer
     assert "Median category, in their order: `town1.1` (no other is likely)." in said
-    assert "is 0 or less, so no median can be told" in band(dataset(tree, [0, 0, 0])).answer
+    assert "is 0 or less, so there is no median" in band(dataset(tree, [0, 0, 0])).answer
 
 
 @pytest.mark.parametrize(

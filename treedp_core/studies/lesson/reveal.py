@@ -138,8 +138,8 @@ def _tree(guess: float) -> Revealed:
         for one in ((children, children), (bins,))
     )
     said = (
-        f"At ε = {setting_text(epsilon)} the RMSE of the tree's {int(counts[first - 1])} counts is {short(tree)}, of "
-        f"the histogram's {first} {short(histogram)}; you said {setting_text(guess)}."
+        f"At ε = {setting_text(epsilon)} the tree's {int(counts[first - 1])} counts have RMSE {short(tree)}, the "
+        f"histogram's {first} RMSE {short(histogram)}; you said {setting_text(guess)}."
     )
     lines = [(f"tree {children} × {children}", counts)]
     if 0 < guess <= counts.max():

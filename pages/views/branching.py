@@ -13,8 +13,8 @@ from pages.ui.inputs.setting import Setting, control, in_a_row, take
 from pages.ui.inputs.settings import PRESENT
 from pages.ui.inputs.text import cards, lit, small_print
 from pages.ui.page.page import Told
-from pages.ui.page.view import Seen, inputs_now, section, see
-from pages.ui.tables.experiment_inputs import note_of_delta
+from pages.ui.page.view import Seen, section, see
+from pages.ui.tables.experiment_inputs import inputs_now, note_of_delta
 from pages.ui.tables.result import run_button
 from pages.ui.tables.store import dataset
 from treedp_core.studies.branching.question import NOISES, WORKLOADS

@@ -13,9 +13,9 @@ from pages.ui.inputs.setting import Setting, control, in_a_row
 from pages.ui.inputs.text import found_cards, prose, small_print
 from pages.ui.inputs.walk import enter, follow, go, way_up
 from pages.ui.page.page import Told
-from pages.ui.page.view import Seen, inputs_now, section, see
+from pages.ui.page.view import Seen, section, see
 from pages.ui.tables import plans, tuning_provenance
-from pages.ui.tables.experiment_inputs import note_of_delta
+from pages.ui.tables.experiment_inputs import inputs_now, note_of_delta
 from pages.ui.tables.store import dataset, remember
 from treedp_core.figures.consistency import MAX_BLOCKS
 from treedp_core.privacy.prior_provenance import of_truth

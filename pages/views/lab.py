@@ -15,9 +15,9 @@ from pages.ui.inputs.setting import Setting, choice, control, in_a_row
 from pages.ui.inputs.settings import DELTA, MADE_BRANCHING, SOURCE
 from pages.ui.inputs.text import prose, small_print
 from pages.ui.page.page import Told
-from pages.ui.page.view import Seen, inputs_now, see
+from pages.ui.page.view import Seen, see
 from pages.ui.tables import plans, tuning_provenance
-from pages.ui.tables.experiment_inputs import fits, note_of_delta
+from pages.ui.tables.experiment_inputs import fits, inputs_now, note_of_delta
 from pages.ui.tables.result import at_once, run_button, show_state
 from pages.ui.tables.store import dataset, remember
 from treedp_core.errors import METRICS

@@ -14,7 +14,8 @@ from pages.ui.inputs.setting import Setting, choice, control, in_a_row
 from pages.ui.inputs.text import formula, lit, prose, small_print
 from pages.ui.page import navigation
 from pages.ui.page.page import Told
-from pages.ui.page.view import Seen, inputs_now, section, see
+from pages.ui.page.view import Seen, section, see
+from pages.ui.tables.experiment_inputs import inputs_now
 from pages.ui.tables.result import run_button
 from treedp_core.registry import CLAIM
 from treedp_core.studies.methods.entries import KINDS, METHODS

@@ -17,11 +17,11 @@ from pages.ui.inputs.setting import Setting, choice, control, in_a_row
 from pages.ui.inputs.text import plain, prose, small_print
 from pages.ui.page import navigation
 from pages.ui.page.page import Told
-from pages.ui.page.view import Seen, inputs_now, see
+from pages.ui.page.view import Seen, see
 from pages.ui.session import uploads
 from pages.ui.session.download import download
 from pages.ui.tables import plans, saved_plans, store, tuning_provenance
-from pages.ui.tables.experiment_inputs import note_of_delta, usable_delta
+from pages.ui.tables.experiment_inputs import inputs_now, note_of_delta, usable_delta
 from pages.ui.tables.store import unit
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS

@@ -11,8 +11,8 @@ from pages.ui.figure import frame
 from pages.ui.inputs.setting import Setting, choice, control
 from pages.ui.inputs.settings import EPSILON
 from pages.ui.page.page import Told
-from pages.ui.page.view import inputs_now, see
-from pages.ui.tables.experiment_inputs import note_of_delta
+from pages.ui.page.view import see
+from pages.ui.tables.experiment_inputs import inputs_now, note_of_delta
 from treedp_core.views import VIEWS
 from treedp_core.views.inputs import parameter
 from treedp_core.views.protects import VIEWS as LABELS

@@ -11,7 +11,8 @@ from pages.ui.figure.pictures import BADGES, show_range
 from pages.ui.inputs.setting import Setting, control, whole
 from pages.ui.inputs.settings import EPSILON
 from pages.ui.page.page import Told
-from pages.ui.page.view import inputs_now, see
+from pages.ui.page.view import see
+from pages.ui.tables.experiment_inputs import inputs_now
 from treedp_core.studies.ranges import TREES
 from treedp_core.views import VIEWS
 from treedp_core.views.inputs import parameter

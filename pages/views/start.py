@@ -13,10 +13,10 @@ from pages.ui.inputs.settings import EPSILON
 from pages.ui.inputs.text import lit, prose, small_print
 from pages.ui.page import navigation
 from pages.ui.page.page import Told, show_badge
-from pages.ui.page.view import inputs_now, see
+from pages.ui.page.view import see
 from pages.ui.shell.sidebar import PRIVACY_NOTE
 from pages.ui.tables import store
-from pages.ui.tables.experiment_inputs import warn_of_delta
+from pages.ui.tables.experiment_inputs import inputs_now, warn_of_delta
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.first_page import EXAMPLE_COUNT, example_level, example_margin

@@ -20,13 +20,14 @@ from pages.ui.inputs.text import lit, prose, small_print
 from pages.ui.jobs import jobs
 from pages.ui.session import sessions
 from pages.ui.tables import session_tables, store
-from pages.ui.tables.experiment_inputs import shared
+from pages.ui.tables.experiment_inputs import inputs_now
 from pages.ui.tables.result import progress
 from treedp_core.figures.base.draft import unchecked
 from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.records import Dataset
 from treedp_core.registry import CLAIM
 from treedp_core.studies.methods.terms import text
+from treedp_core.views.inputs import ReleaseInputs
 from treedp_core.words import lower_first, plural, whole
 
 # What stands at the top of every page: its question, its badges, and the strip: what its figures were made from.
@@ -75,7 +76,7 @@ def _bound(data: Dataset, unit: str) -> str:
     counted, wanted = data.report.recipe.bound, CONTRIBUTIONS.value
     if not counted and unit:
         return ""
-    most = shared().protected(data)
+    most = inputs_now(ReleaseInputs).protected(data)
     said = "one record" if most == 1 else f"at most {plural(most, 'record')}"
     if wanted < most:
         return f", {said} counted and protected, {whole(wanted)} set"

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
-from pages.ui.inputs.settings import REG
 from pages.ui.inputs.text import lit
 from pages.ui.page.page import Told
-from pages.ui.tables import tuning_provenance
 from pages.ui.tables.result import NO_DATA, Result, at_once, in_background, ready, refused, show_state
 from pages.ui.tables.store import remember, sources, used
 from treedp_core.checks import InputError
@@ -20,8 +18,7 @@ from treedp_core.views import VIEWS
 from treedp_core.views.cells.view_call import ViewCall
 from treedp_core.views.entries import ON_ITS_WAY, Entry, Work
 from treedp_core.views.finding import Finding, Tables, no_table
-from treedp_core.views.inputs import Inputs, parameters_of
-from treedp_core.views.parameters import TUNED
+from treedp_core.views.inputs import Inputs
 from treedp_core.watch import Watch
 
 AnyInputs = TypeVar("AnyInputs", bound=Inputs)
@@ -98,16 +95,6 @@ class Seen(Generic[AnyInputs]):
         """Return what the page says of it."""
         finding = self.finding
         return Told(self.line(), ", ".join(finding.badges), finding.learnt, more, self.tables.value.data)
-
-
-def inputs_now(kind: type[AnyInputs]) -> AnyInputs:
-    """Return inputs as the controls stand."""
-    known = {name: one.key for name, one in parameters_of(kind).items()}
-    values = {name: REG[key].value for name, key in known.items()}
-    of_shares = {name: key for name, key in known.items() if key.endswith(TUNED) and isinstance(values[name], str)}
-    return kind(
-        **values | {name: tuning_provenance.text_of(key.removesuffix(TUNED)) for name, key in of_shares.items()}
-    )
 
 
 def see(entry: Entry, inputs: AnyInputs, tables: Ran[Tables] | None = None) -> Seen[AnyInputs]:

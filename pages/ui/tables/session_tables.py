@@ -110,7 +110,7 @@ class Removed:
     """
 
     def __init__(self, slot: str, table: Kept) -> None:
-        self.slot, self.until = slot, time.monotonic() + SECONDS
+        self.slot, self.name, self.until = slot, table.data.name, time.monotonic() + SECONDS
         self.table: Kept | None = table
         self._timer = Timer(SECONDS, self.forget)
         self._timer.daemon = True
@@ -244,11 +244,13 @@ def let_go(table: Kept, slot: str = WAITING) -> None:
 
     It can be put back for a while: see `Removed`.
     """
-    bins = table.bins or bins_of(table.data.source_digest)
-    gone = {one.data.fingerprint for one in (table, bins) if one}
+    bins = [one for one in (table.bins, bins_of(table.data.source_digest)) if one]
+    gone = {one.data.fingerprint for one in (table, *bins)}
     st.session_state[HELD] = {print_: one for print_, one in held_for_cells().items() if print_ not in gone}
     forget_removed()
-    st.session_state[REMOVED] = Removed(slot, replace(table, bins=bins if slot in (*OWN, WAITING) else None))
+    st.session_state[REMOVED] = Removed(
+        slot, replace(table, bins=bins[0] if bins and slot in (*OWN, WAITING) else None)
+    )
 
 
 def removed() -> Removed | None:

@@ -73,10 +73,10 @@ def put_back_offer(*slots: str) -> None:
 
 def _put_back_offer() -> None:
     last = session_tables.removed()
-    if last is None or last.table is None:
+    if last is None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f":material/delete: {lit(last.table.data.name, 40)} was removed. {BACK}")
+        st.markdown(f":material/delete: {lit(last.name, 40)} was removed. {BACK}")
         if st.button("Put back", key="put_back", icon=":material/undo:", disabled=not last.has_place,
                      help="Its counts and columns are here again, and what they were called."):  # fmt: skip
             if not store.put_back_removed():

@@ -13,10 +13,10 @@ from pages.ui.inputs.refusals import refusal
 from pages.ui.inputs.setting import in_a_row
 from pages.ui.inputs.settings import LEVEL, THRESHOLD
 from pages.ui.inputs.text import lit, small_print
-from pages.ui.page.view import Seen, inputs_now
+from pages.ui.page.view import Seen
 from pages.ui.session import uploads
 from pages.ui.tables import session_tables, store
-from pages.ui.tables.experiment_inputs import note_of_delta
+from pages.ui.tables.experiment_inputs import inputs_now, note_of_delta
 from pages.ui.tables.store import dataset
 from pages.ui.tables.upload_slot import Candidate, Table, left_out_asked, marks_asked
 from pages.ui.tables.worker_read import PRIOR, Counted, Reading, leaves_listed_in

@@ -14,8 +14,9 @@ from pages.ui.inputs.setting import in_a_row
 from pages.ui.inputs.text import lit, small_print
 from pages.ui.page.page import Told
 from pages.ui.page.scripts import script
-from pages.ui.page.view import Seen, inputs_now, see
+from pages.ui.page.view import Seen, see
 from pages.ui.tables import tuning_provenance
+from pages.ui.tables.experiment_inputs import inputs_now
 from pages.ui.tables.store import dataset
 from pages.views.budget import settings as s
 from pages.views.budget.controls import draw_prior, more, say

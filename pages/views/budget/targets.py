@@ -13,8 +13,9 @@ from pages.ui.inputs.settings import EPSILON, EPSILON_TUNED
 from pages.ui.inputs.text import cards, lit, prose
 from pages.ui.notebook import undo
 from pages.ui.page.page import Told
-from pages.ui.page.view import Seen, inputs_now, see
+from pages.ui.page.view import Seen, see
 from pages.ui.tables import plans, tuning_provenance
+from pages.ui.tables.experiment_inputs import inputs_now
 from pages.ui.tables.store import dataset
 from pages.views.budget import settings as s
 from pages.views.budget.controls import draw_prior, more, say

@@ -17,8 +17,9 @@ from pages.ui.inputs.walk import enter, follow, way_up
 from pages.ui.notebook import undo
 from pages.ui.page import navigation
 from pages.ui.page.page import Told
-from pages.ui.page.view import Seen, inputs_now, section, see
+from pages.ui.page.view import Seen, section, see
 from pages.ui.tables import plans
+from pages.ui.tables.experiment_inputs import inputs_now
 from pages.ui.tables.result import ready
 from pages.ui.tables.store import dataset
 from pages.views.budget import settings as s

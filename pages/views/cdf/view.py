@@ -15,9 +15,9 @@ from pages.ui.inputs.inactive_settings import NO_DELTA, NOTHING_DRAWN, ONE_REPLA
 from pages.ui.inputs.setting import in_a_row, take
 from pages.ui.inputs.text import cards, small_print
 from pages.ui.page.page import Told
-from pages.ui.page.view import Seen, inputs_now, section, see
+from pages.ui.page.view import Seen, section, see
 from pages.ui.tables import plans, tuning_provenance
-from pages.ui.tables.experiment_inputs import note_of_delta
+from pages.ui.tables.experiment_inputs import inputs_now, note_of_delta
 from pages.ui.tables.store import dataset, sample, sources, unit_of
 from pages.views.cdf import settings as s
 from pages.views.cdf import source

@@ -27,11 +27,11 @@ from pages.ui.inputs.settings import (
 from pages.ui.inputs.text import lit, prose, small_print
 from pages.ui.inputs.walk import walk
 from pages.ui.page.page import Told, explain
-from pages.ui.page.view import Seen, inputs_now, section, see
+from pages.ui.page.view import Seen, section, see
 from pages.ui.session import uploads
 from pages.ui.session.download import download
 from pages.ui.tables import session_tables, store
-from pages.ui.tables.experiment_inputs import shared
+from pages.ui.tables.experiment_inputs import inputs_now
 from pages.ui.tables.upload_slot import Candidate, slot_of
 from pages.ui.upload import required_tables as asked_for
 from pages.ui.upload.table_cards import put_back_offer
@@ -51,7 +51,7 @@ from treedp_core.studies.budget import NOT_PRIVATE
 from treedp_core.views import VIEWS
 from treedp_core.views.cells.rerun import SOURCES
 from treedp_core.views.data import MAX_BLOCKS, DataInputs
-from treedp_core.views.inputs import parameter
+from treedp_core.views.inputs import ReleaseInputs, parameter
 from treedp_core.words import plural
 
 # Where the records come from: a sample, the generator, or a file; choosing one puts it in use at once.
@@ -191,7 +191,9 @@ def who(asked: bool) -> None:
             CONTRIBUTIONS.draw()
         if RELATION.value == NeighbouringRelation.REPLACE_UNKNOWN.value:
             KNOWN_LEVELS.draw(offered=range(1, tree.n_levels + 1))
-    small_print(f"{_each()}: {prepare(shared().experiment(store.dataset()), tree).guarantee.sentence()}")
+    small_print(
+        f"{_each()}: {prepare(inputs_now(ReleaseInputs).experiment(store.dataset()), tree).guarantee.sentence()}"
+    )
 
 
 def ask() -> None:

@@ -15,10 +15,11 @@ from pages.ui.inputs.settings import PRESENT
 from pages.ui.inputs.text import prose, small_print
 from pages.ui.page import address, navigation
 from pages.ui.page.page import Told
-from pages.ui.page.view import inputs_now, see
+from pages.ui.page.view import see
 from pages.ui.server import classroom
 from pages.ui.session import uploads
 from pages.ui.session.download import download
+from pages.ui.tables.experiment_inputs import inputs_now
 from pages.views.lesson import exercises as s
 from pages.views.lesson.class_guesses import ask_hands, has_hands, said_to_class, show_hands, teach, teachers_keys, wait
 from pages.views.lesson.exercises import CHECK, HAND_IN, RUN, ask, drag, is_refused, reaction

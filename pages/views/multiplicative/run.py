@@ -14,8 +14,8 @@ from pages.ui.figure.controls import draw_again
 from pages.ui.inputs.setting import in_a_row
 from pages.ui.inputs.text import prose, small_print
 from pages.ui.page.page import Told
-from pages.ui.page.view import Seen, inputs_now, section, see
-from pages.ui.tables.experiment_inputs import say_delta
+from pages.ui.page.view import Seen, section, see
+from pages.ui.tables.experiment_inputs import inputs_now, say_delta
 from pages.views.multiplicative.settings import (
     CLAMP,
     DEEP_TREE_LEAVES,

@@ -12,8 +12,8 @@ from pages.ui.inputs.inactive_settings import NO_THRESHOLD, NOTHING_DRAWN
 from pages.ui.inputs.setting import Setting, in_a_row
 from pages.ui.inputs.text import cards, lit, prose
 from pages.ui.page.page import Told
-from pages.ui.page.view import Seen, inputs_now, section, see
-from pages.ui.tables.experiment_inputs import say_delta
+from pages.ui.page.view import Seen, section, see
+from pages.ui.tables.experiment_inputs import inputs_now, say_delta
 from pages.ui.tables.store import dataset
 from pages.views.multiplicative.settings import ETA, EVERY_CURVE, LEVELS, ROUNDS, TOTAL, draw_alpha
 from treedp_core.mechanisms.thresholds.schedule import printed_schedule

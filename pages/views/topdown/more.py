@@ -16,10 +16,10 @@ from pages.ui.inputs.settings import RELATION
 from pages.ui.inputs.text import found_cards, prose, small_print
 from pages.ui.inputs.walk import walk
 from pages.ui.page.page import explain
-from pages.ui.page.view import Seen, inputs_now, see
+from pages.ui.page.view import Seen, see
 from pages.ui.session.download import download
 from pages.ui.tables import plans, tuning_provenance
-from pages.ui.tables.experiment_inputs import shared
+from pages.ui.tables.experiment_inputs import inputs_now
 from pages.ui.tables.result import run_button
 from pages.ui.tables.store import remember, unit_of
 from pages.views.topdown import settings as s
@@ -31,6 +31,7 @@ from treedp_core.records.export import synthetic
 from treedp_core.studies.topdown import Drawn, Subject, allocations_for, some_orders, tables
 from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.views import VIEWS
+from treedp_core.views.inputs import ReleaseInputs
 from treedp_core.views.topdown import TopDownInputs, comparisons, promise, releases
 from treedp_core.views.topdown.inputs import Made
 from treedp_core.views.topdown.words import cut
@@ -84,7 +85,7 @@ def _budget(view: str, what: Subject | None, data: Dataset) -> None:
         if s.ALLOCATION.draw(offered=allowed) == "custom":
             s.SHARES.draw()
         s.UNIT.draw()
-        if shared().protected(data) > 1:
+        if inputs_now(ReleaseInputs).protected(data) > 1:
             s.SPREAD.draw()
         if not s.RHO.value.strip():
             s.ACCOUNTING.draw()

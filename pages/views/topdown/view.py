@@ -13,9 +13,9 @@ from pages.ui.inputs.setting import in_a_row
 from pages.ui.inputs.settings import KNOWN_LEVELS, RELATION
 from pages.ui.inputs.text import small_print
 from pages.ui.page.page import Told
-from pages.ui.page.view import inputs_now, see
+from pages.ui.page.view import see
 from pages.ui.tables import tuning_provenance
-from pages.ui.tables.experiment_inputs import say_delta
+from pages.ui.tables.experiment_inputs import inputs_now, say_delta
 from pages.ui.tables.result import run_button
 from pages.ui.tables.store import dataset, sources, used
 from pages.views.topdown import settings as s

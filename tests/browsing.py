@@ -49,6 +49,9 @@ _LOOK = """() => new Promise(done => requestAnimationFrame(() => scheduler.postT
   document.querySelector('[data-testid="stApp"][data-test-script-state="notRunning"]' +
     '[data-test-connection-state="CONNECTED"]') !== null), 110), {priority: 'background'})))"""
 """Not `requestIdleCallback`: after a change of the window or the colours a page that does nothing may never be idle."""
+_STATE = """() => [...Object.values(document.querySelector('[data-testid="stApp"]')?.dataset ?? {}),
+  ...[...document.querySelectorAll('[role=dialog], [data-testid=stAlert]')].map(one => one.innerText)].join(' · ')"""
+"""What an app that does not come to rest says of itself."""
 
 
 EMPTY_AT_FIRST = ("notebook",)
@@ -208,7 +211,7 @@ def settle(page: Any, looks: int = 2, timeout: float = PATIENCE) -> None:
         is_idle = page.evaluate(_LOOK)
         quiet = quiet + 1 if is_idle and not _TRAFFIC[page].owed else 0
         if time.monotonic() > deadline:
-            raise AssertionError(f"{page.url} did not come to rest within {timeout:g} s.")
+            raise AssertionError(f"{page.url} did not come to rest within {timeout:g} s: {page.evaluate(_STATE)}")
 
 
 def resize(page: Any, width: int, height: int) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 import browsing
 from browsing import LiveServer, eventually, live_server, settle, visit
@@ -93,6 +94,19 @@ def test_a_bad_link_is_named_in_a_toast_and_stays_harmless(page: Any, server: Li
 
 
 @pytest.mark.story
+def test_nothing_is_left_to_what_a_browser_remembers(page: Any, server: LiveServer) -> None:
+    """It sends with a press what it remembers, and forgets some of it when the press before has been answered."""
+    received: list[ForwardMsg] = []
+    listen = lambda payload: received.append(ForwardMsg.FromString(payload))  # noqa: E731
+    page.on("websocket", lambda socket: socket.on("framereceived", listen))
+    visit(page, f"{server.url}/lab")
+    for name in ("By level", "Error vs ε"):
+        page.get_by_text(name, exact=True).click()
+        settle(page)
+    assert len(received) > 30
+    assert "ref_hash" not in {one.WhichOneof("type") for one in received}
+
+
 def test_an_upload_end_to_end_frees_the_file(page: Any, start_server: Callable[..., Any], tmp_path: Path) -> None:
     """Begun by a deep link on a cold server, which comes through the router."""
     path = tmp_path / "survey.csv"

@@ -126,7 +126,7 @@ def _public() -> set[int]:
 def _sliders(units: list[int]) -> None:
     """One column a level: the share in percent, and a lock; the root has none where the total is public."""
     data, locked = dataset(), _locked()
-    columns = st.columns(data.tree.n_levels)
+    columns = st.container(key="bud_sliders").columns(data.tree.n_levels)
     for level, (column, name) in enumerate(zip(columns, data.labels.level_names, strict=True)):
         key, lock = f"bud_s{level}", f"bud_lock{level}"
         st.session_state[key] = units[level] / 10

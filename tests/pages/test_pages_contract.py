@@ -18,8 +18,10 @@ from streamlit.testing.v1 import AppTest
 
 from oracles_pages import RAGGED, Later, answer, dataset, open_page, press, widget
 from pages.ui.figure import frame
+from pages.ui.inputs.settings import REG
 from pages.ui.jobs import jobs
 from pages.ui.page.view import Seen
+from pages.ui.tables.session_tables import Kept
 from pages.views.cdf.settings import VIEWS as CDF_VIEWS
 from pages.views.multiplicative.settings import VIEWS as MULTIPLICATIVE_VIEWS
 from pages.views.plan import LABELS as PLAN_VIEWS
@@ -72,7 +74,10 @@ HOSTILE = ("<img src=x onerror=alert(1)>", "![x](http://192.0.2.1/b.png)", "[y](
 OPENED = {"ragged": RAGGED, "one level": dataset(Tree.from_child_counts([]), [12])}
 SET = {"eps": "2", "delta": "0.000001", "seed": "12345", "nbr": "add_or_remove_one"}
 NAMED = {"eps": "ε = 2", "delta": "δ = 1e-6", "seed": "seed 12345", "nbr": "add or remove one"}
-NOISES = ("lab_mechanisms", "con_mechanism", "cdf_mechanism", "bud_mechanism", "bra_noise")
+NOISES = {"lab_mechanisms": "lab", "con_mechanism": "consistency", "cdf_mechanism": "cdf", "bud_mechanism": "budget",
+          "bra_noise": "branching", "plan_mechanism": "plan", "pro_mechanism": "protects"}  # fmt: skip
+"""The setting of the noise -> its page."""
+NOISE_OF_ITS_OWN = {("cdf", "error"), ("cdf", "experiment"), ("cdf", "optimal")}
 QUICK = {"td_product": "1", "td_trials": "20", "bud_phases": "10", "lab_trials": "20", "bra_bins": "66"}
 MOVED = {"alpha": 0.3, "threshold": 50.0}
 MATTERS = {"map": {"bud_strategy": "optimum"}, "targets": {"bud_targets": "0, 0, 30"}}
@@ -247,3 +252,66 @@ def test_a_view_shows_names_as_they_are_and_the_sidebar_greys_what_nothing_follo
         moves = {key: any(follows(one, name) for one in seen) for key, name in names.items()}
         moves |= {"tau": True} if page == "consistency" else {}  # its cards are of relative errors
         assert greyed(app, moves) == {key: not is_moved for key, is_moved in moves.items()}, view
+
+
+def script() -> None:
+    """What no view of any page uses, and why, as the settings of the session stand: nothing is drawn."""
+    import streamlit as st
+
+    from app import all_pages
+    from pages.ui.inputs.inactive_settings import said
+
+    told = dict[tuple[str, str], dict[str, str]]()
+    for page in all_pages():
+        for view in page.views:
+            if page.switch is not None:
+                page.switch.set(view.name)
+            told[page.name, view.name] = said(view.ignores)
+    st.session_state["_told"] = told
+
+
+def reasons(key: str, page: str, data: Dataset = SMALL, **chosen: Any) -> dict[str, str]:
+    """Why each view of a page greys a setting of the sidebar; nothing where it does not."""
+    app = AppTest.from_function(script)
+    app.session_state["_from_file"], app.session_state["source"] = {"upload": Kept(data)}, "upload"
+    for name, value in chosen.items():
+        app.session_state[name] = value
+    app.run()
+    assert not app.exception
+    return {view: said.get(key, "") for (one, view), said in app.session_state["_told"].items() if one == page}
+
+
+def follow(page: str, name: str, values: tuple[Any, Any], data: Dataset, **inputs: Any) -> set[str]:
+    """Views of a page, and what stands under them, that find something else with another value of an input."""
+    entries = [one for one in ENTRIES.values() if one.page == page and name in parameters_of(one.inputs)]
+    return {one.name for one in entries
+            if len({all_of(look(one, data, **inputs, **{name: value})) for value in values}) > 1}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", NOISES)
+def test_delta_is_greyed_with_the_reason_while_no_noise_of_a_page_spends_one(key: str) -> None:
+    """Pages are visited with Gaussian noise above."""
+    page = NOISES[key]
+    laplace, gaussian, mixed = (
+        reasons("delta", page, **{key: list(names) if REG[key].is_many else names[0]})
+        for names in (["laplace"], ["gaussian"], ["gaussian", "laplace"])
+    )
+    own = {view: why for view, why in laplace.items() if (page, view) in NOISE_OF_ITS_OWN}
+    assert all("spends no δ" in laplace[view] for view in laplace.keys() - own) and len(own) < len(laplace)
+    assert gaussian == mixed == dict.fromkeys(laplace, "") | own
+
+
+def test_the_seed_is_greyed_just_while_splits_are_tuned_on_what_is_not_drawn() -> None:
+    made_up = replace(SMALL, is_made_up=True)
+    drawn, paid = (reasons("seed", "budget", data) for data in (made_up, SMALL))
+    assert all("drawn" in why for why in drawn.values()) and paid == dict.fromkeys(drawn, "")
+    assert follow("budget", "seed", (7, 12345), made_up, phases=10) == set()
+    assert follow("budget", "seed", (7, 12345), SMALL, phases=10) != set()
+
+
+def test_epsilon_is_greyed_just_while_a_page_has_a_budget_of_its_own() -> None:
+    own, left = (reasons("eps", "topdown", td_rho=rho) for rho in ("0.5", " "))
+    assert all("ρ" in why for why in own.values()) and left == dict.fromkeys(own, "")
+    chosen: dict[str, Any] = {"source": "current", "product": True, "trials": 20}
+    assert follow("topdown", "epsilon", (1.0, 2.0), SMALL, rho="0.5", **chosen) == set()
+    assert follow("topdown", "epsilon", (1.0, 2.0), SMALL, **chosen) >= {f"topdown.{view}" for view in own}

@@ -6,7 +6,7 @@ Here each view meets one relation and one odd table; `make contract` tries all o
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import product
 from typing import Any
@@ -18,10 +18,13 @@ import test_views
 from oracles_pages import DEGENERATE, dataset
 from treedp_core.checks import InputError
 from treedp_core.figures.base.colour import inked
+from treedp_core.figures.base.draft import Draft, unchecked
+from treedp_core.figures.lesson import of_class
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset
+from treedp_core.studies.lesson import STEPS, step_named
 from treedp_core.tree import Tree
-from treedp_core.views import VIEWS, Entry, Finding
+from treedp_core.views import VIEWS, Entry, Finding, lesson
 from treedp_core.views.inputs import parameters_of
 
 pytestmark = pytest.mark.usefixtures("quick_crossings")
@@ -45,14 +48,17 @@ SAME = {
     **{name: {"seed"} for name in ("ranges", "start.example", "lesson.example")},
 }
 """What decides only what a split is tuned on, where other noise may give the same split, and what a browser draws."""
+PRESSED = ("lab", "topdown")
+"""Pages whose figures have more on them once a simulation was run."""
 BEGIN = {"delta": 1e-6, "trials": 20, "phases": 10, "data": "current", "source": "current"}
 
 
-def look(entry: Entry, data: Dataset, **inputs: Any) -> Finding:
-    """What a view finds, what takes long of it included; of what it has no parameter for nothing is said."""
+def look(entry: Entry, data: Dataset, *, is_pressed: bool = False, **inputs: Any) -> Finding:
+    """What a view finds, as `test_views.look`; of what it has no parameter for nothing is said."""
     known = parameters_of(entry.inputs)
     begin = {name: value for name, value in BEGIN.items() if name in known and known[name].accepts(value)}
-    return test_views.look(entry, data, **begin | {name: inputs[name] for name in inputs if name in known})
+    given = begin | {name: inputs[name] for name in inputs if name in known}
+    return test_views.look(entry, data, is_pressed=is_pressed, **given)
 
 
 def shown(found: Finding) -> tuple[str, ...]:
@@ -104,6 +110,51 @@ def test_a_table_is_named_just_where_what_is_shown_follows_it(entry: Entry) -> N
     assert is_named == (shown(other) != shown(begun)) or entry.section
 
 
+def is_as_plotly_checks_it(draft: Draft) -> None:
+    """What the app shows unchecked is what plotly makes of it with its check, which refuses names it does not know."""
+    with unchecked():
+        shown = json.loads(draft.to_json())
+    assert shown == json.loads(go.Figure([inked(one) for one in draft.data], draft.layout).to_json())
+
+
+def choices(entry: Entry) -> Iterator[dict[str, Any]]:
+    """All that one input of a view may be set to by a list, a switch or a press, one after the other."""
+    for name, one in parameters_of(entry.inputs).items():
+        if isinstance(one.default, bool):
+            yield {name: not one.default}
+        elif one.options is not None:
+            yield from ({name: (option,) if one.is_many else option} for option in one.options)
+
+
+def test_a_property_that_plotly_does_not_know_or_would_read_as_parts_is_noticed() -> None:
+    for layout in ({"hight": 1}, {"xaxis": {"tite": "x"}}, {"xaxis": {"title_text": "x"}}, {"height": "12"}):
+        with pytest.raises((ValueError, AssertionError)):
+            is_as_plotly_checks_it(Draft([], layout))
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_a_figure_is_as_plotly_checks_it_with_what_is_run_or_guessed_and_whatever_is_chosen(
+    entry: Entry, every: bool
+) -> None:
+    guess = {"said": (f"{entry.view}:3",), "step": entry.view} if entry.find is lesson.run else {}
+    is_pressed = entry.page in PRESSED
+    for chosen in ({}, *choices(entry)) if every else ({},) if guess or is_pressed else ():
+        try:
+            found = look(entry, of_page(entry), is_pressed=is_pressed, **guess | chosen)
+        except InputError:
+            continue
+        if found.figure is not None:
+            is_as_plotly_checks_it(found.figure)
+
+
+@pytest.mark.parametrize("step", [one.name for one in STEPS])
+def test_a_figure_of_a_class_is_as_plotly_checks_it(step: str) -> None:
+    guesses = {3.0: 2, step_named(step).predict.answer: 1}
+    checked = json.loads(of_class(step, guesses).to_json())
+    with unchecked():
+        assert json.loads(of_class(step, guesses).to_json()) == checked
+
+
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_every_view_finds_something_or_says_why_not(entry: Entry, every: bool) -> None:
     nth = list(VIEWS).index(entry.name)
@@ -116,6 +167,5 @@ def test_every_view_finds_something_or_says_why_not(entry: Entry, every: bool) -
         assert set(found.badges) <= BADGES
         assert found.is_empty or found.answer or found.figure is not None or len(found.table) > 0
         if found.figure is not None:
-            drawn = go.Figure([inked(one) for one in found.figure.data], found.figure.layout)
-            assert json.loads(found.figure.figure().to_json()) == json.loads(drawn.to_json())
+            is_as_plotly_checks_it(found.figure)
             assert found.alt

@@ -63,12 +63,15 @@ DONE: dict[Any, Any] = {}
 """What took long, by what was asked of which tables: sections of a view ask the same."""
 
 
-def look(entry: Entry, data: Any = None, *, is_anew: bool = False, **inputs: Any) -> Finding:
-    """What a view finds, what takes long of it included: once for all who ask the same, or anew."""
+def look(entry: Entry, data: Any = None, *, is_anew: bool = False, is_pressed: bool = False, **inputs: Any) -> Finding:
+    """What a view finds, what takes long of it included unless that waits for its button, which may be pressed.
+
+    It is done once for all who ask the same, or anew.
+    """
     given = entry.inputs(**SHOWN.get(entry.name, {}) | inputs)
     tables = Tables(data or (AGES if entry.page == "cdf" or entry.name in OF_COLUMNS else RAGGED))
     slow = None
-    if entry.slow is not None and entry.start == "auto":
+    if entry.slow is not None and (is_pressed or entry.start == "auto"):
         work = entry.slow(given, tables)
         if work is not None:
             key = (work.function, work.question, *tables.fingerprints)

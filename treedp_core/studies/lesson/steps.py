@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from treedp_core import checks
 from treedp_core.experiment import EPSILON_GRID
 from treedp_core.noise import Laplace
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
@@ -326,8 +327,20 @@ MINUTES_OF_CARD: Final = 3
 
 
 def step_named(name: str) -> Step:
-    """Return a step by its name."""
-    return next(one for one in STEPS if one.name == name)
+    """Return a step by its name.
+
+    Raises
+    ------
+    InputError
+        ``LESSON_KEY``: the card is no step.
+
+    >>> step_named("card")
+    Traceback (most recent call last):
+    treedp_core.checks.InputError: Expected step to be one of adds, children, gives, noise, ranges, spend, tree, who, \
+got 'card'.
+    """
+    known = {one.name: one for one in STEPS}
+    return known[checks.one_of("step", name, known, "LESSON_KEY")]
 
 
 def question_table(name: str) -> dict[str, list[str]]:

@@ -315,3 +315,14 @@ def test_epsilon_is_greyed_just_while_a_page_has_a_budget_of_its_own() -> None:
     chosen: dict[str, Any] = {"source": "current", "product": True, "trials": 20}
     assert follow("topdown", "epsilon", (1.0, 2.0), SMALL, rho="0.5", **chosen) == set()
     assert follow("topdown", "epsilon", (1.0, 2.0), SMALL, **chosen) >= {f"topdown.{view}" for view in own}
+
+
+def test_what_is_greyed_keeps_its_value() -> None:
+    app = opened(SMALL, cdf_view="optimal", eps="2")
+    app.switch_page("pages/cdf.py").run()
+    assert greyed(app, ("eps",)) == {"eps": True} and widget(app, "eps").value == 2.0
+    app.session_state["cdf_view"] = "release"
+    app.run()
+    assert greyed(app, ("eps",)) == {"eps": False} and widget(app, "eps").value == 2.0
+    app.switch_page("pages/consistency.py").run()
+    assert widget(app, "eps").value == 2.0

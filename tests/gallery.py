@@ -11,7 +11,7 @@ from browsing import CHROMIUM_ARGUMENTS, ROOT, Traffic, chromium_path, live_serv
 FOLDER: Final = ROOT / "docs" / "gallery"
 WINDOW: Final = {"width": 1280, "height": 720}
 SCHEMES: Final = ("light", "dark")
-DRAWN: Final = ".js-plotly-plot .main-svg, .vega-embed canvas, .vega-embed svg, .ranges svg, .guess svg"
+DRAWN: Final = ".js-plotly-plot .main-svg, .ranges svg, .guess svg"
 """What a page's first figure has once it is drawn."""
 MOST_BYTES: Final = 150_000
 

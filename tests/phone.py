@@ -9,7 +9,7 @@ from browsing import resize
 PHONE: Final = {"width": 390, "height": 800}
 LOOK: Final = """what => {
   const main = document.querySelector('[data-testid=stMain]');
-  const seen = [...main.querySelectorAll('button, h1, p, label, input, [data-testid=stPlotlyChart], .vega-embed')];
+  const seen = [...main.querySelectorAll('button, h1, p, label, input, [data-testid=stPlotlyChart]')];
   const cut = seen.filter(one => {
     const box = one.getBoundingClientRect();
     const isChosen = one.matches('.st-key-first_screen [data-testid=stSelectbox] input');  // shown whole

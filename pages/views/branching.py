@@ -1,4 +1,4 @@
-"""The page Branching factor: controls, the chart that follows its slider, and what stands under More."""
+"""The page Branching factor: controls, the figure of a slider's β, and what stands under More."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import streamlit as st
 from pages.ui.figure import frame
 from pages.ui.inputs.presets import Preset
 from pages.ui.inputs.setting import Setting, control, in_a_row, take
-from pages.ui.inputs.settings import PRESENT
 from pages.ui.inputs.text import cards, lit, small_print
 from pages.ui.page.page import Told
 from pages.ui.page.view import Seen, section, see
@@ -56,8 +55,14 @@ PADDED: Final = control(
     parameter(BranchingInputs, "padded"), label="Padding",
     help=f"{text('padding')} Without it branching factors multiply to K exactly.",
 )  # fmt: skip
+BETA: Final = control(
+    parameter(BranchingInputs, "beta"), label="Children β", look="slider", width="stretch",
+    help="Marked on the curve; the tree beside it is the one of this β. At first it is the best.",
+)  # fmt: skip
+_BEST: Final = "_bra_best"
+"""Where the session keeps the best β that the slider was last drawn with."""
 
-SETTINGS: Final[tuple[Setting[Any], ...]] = (BINS, NOISE, WORKLOAD, POST, BUDGET, PADDED)
+SETTINGS: Final[tuple[Setting[Any], ...]] = (BINS, NOISE, WORKLOAD, POST, BUDGET, PADDED, BETA)
 PRESETS: Final = (
     Preset("2²⁰: a million", "A power of 16: 16⁵ fits without padding.", (BINS.to("2^20"),)),
     Preset("3⁶: powers of 3", "A power of a small prime: few trees fit without padding.", (BINS.to("3^6"),)),
@@ -68,19 +73,28 @@ PRESETS: Final = (
 
 
 def show() -> Told:
-    """Show the error over beta, and the tree of the beta that is dragged."""
+    """Show the error over β, and the tree of the β that is dragged."""
     with in_a_row():
         for one in (BINS, WORKLOAD, POST):
             one.draw()
+        _draw_beta(inputs_now(BranchingInputs).best_beta)
     seen, data = see(VIEWS["branching"], inputs_now(BranchingInputs)), dataset()
-    if not seen.finding.is_empty:
-        frame.live(seen, seen.of(branching.live, presented=PRESENT.value))
+    frame.found(seen)
     seen.say_state("Searching the best budgets of each tree (equal ones are shown)")
     note_of_delta([NOISE.value], "bra_set_delta")
     told = seen.told(more=partial(_more, seen))
     if BINS.value.strip():
         return told
     return told._replace(strip=f"{lit(data.name, 40)} · {told.strip}", data=data)
+
+
+def _draw_beta(best: int) -> None:
+    """Show the slider of β, on which the best one stands for whatever is the best, until a link names it."""
+    if st.session_state.setdefault(_BEST, best) != best:  # the browser would go on naming the one before
+        st.session_state[_BEST] = best
+        BETA.set(BETA.value)
+    places = [BETA.default if beta == best != BETA.value else beta for beta in BETA.grid]
+    BETA.said(format=lambda beta: str(beta or best)).draw(offered=places)
 
 
 def _more(seen: Seen[BranchingInputs]) -> None:

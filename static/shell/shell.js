@@ -178,7 +178,7 @@ function showCode({ nth, image, link, note }) {
 
 // Streamlit puts sections between the navigation's list and its items, which then are neither a list nor items of one.
 const NO_LISTS = '[data-testid=stSidebarNavItems]:not([role]), [data-testid=stSidebarNavItems] li:not([role])';
-const DRAWINGS = '.js-plotly-plot .main-svg, .vega-embed svg.marks';
+const DRAWINGS = '.js-plotly-plot .main-svg';
 let due = 0;
 
 function mend() {

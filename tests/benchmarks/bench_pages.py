@@ -43,7 +43,7 @@ Control = tuple[str, tuple[str, ...]]
 
 # A page's times, in milliseconds since the last key or button was pressed or since it was asked for.
 CLOCK = """() => {
-  const figures = '[data-testid="stMain"] :is(.js-plotly-plot, .vega-embed)';
+  const figures = '[data-testid="stMain"] .js-plotly-plot';
   const clock = window.clock = {from: 0, first: null, last: 0, ran: false};
   clock.reset = () => { Object.assign(clock, {from: performance.now(), first: null, last: 0, ran: false}); };
   clock.rests = () => {

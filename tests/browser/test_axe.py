@@ -1,7 +1,7 @@
 """Axe-core finds nothing serious on any page, *More* open, light or dark: the rules of WCAG 2 at levels A and AA.
 
 Pages are light and dark in turn; `make contract` looks at each in both.
-Every figure, plotly's or Vega's, is one image with a text.
+Every figure is one image with a text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 RULES: Final = ["wcag2a", "wcag2aa"]
 OF_COLOUR: Final = ["color-contrast", "link-in-text-block"]
 """Those of these rules that look at colours: all that another scheme can break."""
-FIGURES: Final = ".js-plotly-plot, .vega-embed, .ranges, .guess"
+FIGURES: Final = ".js-plotly-plot, .ranges, .guess"
 UNNAMED: Final = "figures => figures.filter(one => !one.querySelector('[role=img][aria-label]')).length"
 RUN: Final = "options => axe.run(options).then(found => found.violations)"
 GRAVE: Final = ("serious", "critical")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from browsing import LiveServer, opened, settle
+from browsing import LiveServer, drawn, opened, settle
 
 pytestmark = pytest.mark.browser
 
@@ -19,20 +19,30 @@ def more(page: Any) -> None:
     settle(page)
 
 
-def test_dragging_beta_needs_no_server_and_a_preset_and_a_cell_change_the_trees(page: Any, server: LiveServer) -> None:
-    sent: list[Any] = []
-    page.on("websocket", lambda socket: socket.on("framesent", lambda data: sent.append(data)))
-    opened(page, server, "branching", ".stVegaLiteChart input[type=range]")
-    slider = page.locator(".stVegaLiteChart input[type=range]").first
-    canvas = page.locator(".stVegaLiteChart canvas, .stVegaLiteChart svg.marks").first
-    before, messages = canvas.screenshot(), len(sent)
-    slider.focus()
-    for _ in range(8):
-        page.keyboard.press("ArrowRight")
-    page.wait_for_function("() => document.querySelector('.stVegaLiteChart input[type=range]').value === '25'")
+def test_a_dragged_beta_is_in_figure_and_link_and_a_preset_and_a_cell_change_the_trees(
+    page: Any, server: LiveServer
+) -> None:
+    drawn(page, server, "branching", "bra_live")
+    slider = page.get_by_role("slider", name="Children β")
+    figure = page.locator(".st-key-bra_live")
+    figure.get_by_text("β = 17: 30.6 records").wait_for()
+    box, rail = (slider.locator(f"xpath={path}").bounding_box() for path in ("../..", "../../.."))
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(rail["x"] + rail["width"] / 2, box["y"] + box["height"] / 2, steps=5)
+    page.mouse.up()
     settle(page)
-    assert canvas.screenshot() != before
-    assert len(sent) == messages
+    beta = re.search(r"bra_beta=(\d+)", page.url)
+    assert beta is not None and 28 <= int(beta[1]) <= 38
+    figure.get_by_text(f"β = {beta[1]}: ").wait_for()
+    slider.focus()
+    page.keyboard.press("Home")
+    figure.get_by_text("β = 2: 63.2 records").wait_for()
+    for _ in range(15):
+        page.keyboard.press("ArrowRight")
+    figure.get_by_text("β = 17: 30.6 records").wait_for()
+    settle(page)
+    assert "bra_beta" not in page.url  # the best one is what the page begins with
     more(page)
     page.get_by_role("button", name="Presets").click()
     page.get_by_role("button", name="997: a prime").click()

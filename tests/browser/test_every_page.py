@@ -27,7 +27,7 @@ MOST_CONTROLS: Final = 4
 LEAST_HEIGHT: Final = 240
 HOME: Final = all_pages()[0]
 PAGES: Final = [pytest.param(page, id=page.name) for page in all_pages()]
-DRAWN: Final = ".main-svg, svg.marks, .ranges svg, .guess svg, [data-testid=stDataFrame] canvas"
+DRAWN: Final = ".main-svg, .ranges svg, .guess svg, [data-testid=stDataFrame] canvas"
 
 LOOK: Final = """() => {
   const box = one => { const r = one.getBoundingClientRect(); return {top: r.top, bottom: r.bottom, height: r.height} };

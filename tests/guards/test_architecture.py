@@ -34,7 +34,7 @@ CLI_MAY_IMPORT = {"checks", "registry", "__init__"}
 # Libraries that belong to some places only; a place is a file or, with a slash at its end, a folder.
 PLACES = {
     "streamlit": ("app.py", "pages/"), "plotly": ("treedp_core/figures/", "pages/ui/", "pages/views/"),
-    "altair": ("treedp_core/figures/",), "pandas": ("treedp_core/records/", "treedp_core/studies/sweep/frames.py"),
+    "pandas": ("treedp_core/records/", "treedp_core/studies/sweep/frames.py"),
     "pyarrow": ("treedp_core/records/",), "pages": ("app.py", "pages/"),
     "sample_data": ("app.py", "pages/ui/", "pages/views/", "sample_data/"),
 }  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from browsing import eventually
-from oracles_pages import Later, answer, metric_values, open_page, press, table, words
+from oracles_pages import Later, answer, figure, metric_values, open_page, press, table, words
 from pages.ui.jobs import jobs
 
 
@@ -38,6 +38,26 @@ def test_what_is_rarely_asked_stands_under_more() -> None:
     basic, advanced = open_page("branching", level="Basic"), open_page("branching")
     assert not basic.metric and not basic.dataframe and advanced.metric
     assert len([*basic.main.text_input, *basic.main.selectbox]) == 3
+
+
+def test_the_slider_of_beta_stands_at_the_best_one_until_it_is_moved() -> None:
+    """And a β of one's own stays where it is."""
+    app = open_page("branching")
+    slider = app.select_slider(key="bra_beta")
+    assert slider.options == [str(beta) for beta in range(2, 65)]
+    assert app.session_state["bra_beta"] == 0 and "β = 17: " in figure_words(app)
+    app = press(app, "bra_cell_gaussian_cdf_none")
+    assert app.session_state["bra_beta"] == 0 and "β = 5: " in figure_words(app)
+    app.select_slider(key="bra_beta").set_value(25).run()
+    assert "β = 25: " in figure_words(app) and "β = 25: " in answer(app)
+    app = press(app, "bra_cell_laplace_cdf_none")
+    assert app.session_state["bra_beta"] == 25 and "β = 25: " in figure_words(app)
+    app.select_slider(key="bra_beta").set_value(0).run()
+    assert "β = 17: " in figure_words(app) and not app.exception
+
+
+def figure_words(app: AppTest) -> str:
+    return " ".join(one["text"] for one in figure(app, "bra_live")["layout"]["annotations"])
 
 
 def test_a_cell_opens_its_curve() -> None:

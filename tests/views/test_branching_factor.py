@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 
 from oracles_pages import RAGGED
@@ -14,12 +16,13 @@ from pages.views.branching import BINS, PRESETS
 from refusals import refuses
 from treedp_core.figures.base.draft import Draft
 from treedp_core.studies.branching import RankedShape, equal_budgets, tables
-from treedp_core.studies.branching.question import NOISES, POSTS, WORKLOADS, Question, curve, ranked, rmse
+from treedp_core.studies.branching.question import BETAS, NOISES, POSTS, WORKLOADS, Question, curve, ranked, rmse
 from treedp_core.studies.branching.theorems import Check
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.tree.workloads import Shape
 from treedp_core.views import VIEWS, Finding, Tables, branching
 from treedp_core.views.branching import BranchingInputs
+from treedp_core.views.finding import Memo
 from treedp_core.watch import Watch
 
 NONE = Tables()
@@ -33,6 +36,15 @@ def asked(**inputs: Any) -> BranchingInputs:
 def cards(**inputs: Any) -> dict[str, str]:
     table = branching.optimum(asked(**inputs), NONE).table
     return dict(zip(table["number"], table["value"], strict=True))
+
+
+def kept_under_keys() -> Memo:
+    kept = dict[Hashable, Any]()
+
+    def memo(key: Hashable, compute: Callable[[], Any]) -> Any:
+        return kept[key] if key in kept else kept.setdefault(key, compute())
+
+    return memo
 
 
 def first_row(finding: Finding) -> dict[str, Any]:
@@ -207,20 +219,84 @@ def test_a_relation_without_optimal_budgets_is_refused() -> None:
 
 
 def test_what_was_found_for_ten_to_the_fifteen_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    searches, kept = [], dict[Hashable, Any]()
+    searches, memo = [], kept_under_keys()
 
     def counted(question: Question) -> list[RankedShape]:
         searches.append(question)
         return ranked(question)
 
-    def memo(key: Hashable, compute: Callable[[], Any]) -> Any:
-        return kept[key] if key in kept else kept.setdefault(key, compute())
-
     monkeypatch.setattr("treedp_core.studies.branching.question.ranked", counted)
     for epsilon in (1.0, 0.5):
-        for view in (branching.best_tree, branching.ranking, branching.heights, branching.live):
+        for view in (branching.best_tree, branching.ranking, branching.heights):
             view(asked(bins="10^15", postprocess="least_squares", epsilon=epsilon), NONE, memo=memo)
     assert len(searches) == 1
+
+
+def figure_of(**inputs: Any) -> Draft:
+    figure = branching.best_tree(asked(**inputs), NONE).figure
+    assert isinstance(figure, Draft)
+    return figure
+
+
+def trace(figure: Draft, name: str) -> dict[str, Any]:
+    return next(one for one in figure.data if one["name"] == name)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_your_beta_is_marked_on_the_curve_and_the_best_one_at_first(noise: str) -> None:
+    """The RMSE at a whole β, from the curve's own formula: as far from the curve as its straight pieces are."""
+    best = asked(noise=noise, delta=1e-6).best_beta
+    first, chosen = (figure_of(noise=noise, delta=1e-6, **more) for more in ({}, {"beta": best}))
+    assert first.to_json() == chosen.to_json()
+    for beta in (2, best, 25, 64):
+        figure = figure_of(noise=noise, delta=1e-6, beta=beta)
+        line, yours = trace(figure, "RMSE of a query"), trace(figure, "your β")
+        assert yours["x"] == [beta, beta] and yours["y"][1] == 0
+        assert yours["y"][0] == pytest.approx(np.interp(beta, line["x"], line["y"]), rel=1e-3)
+
+
+def test_of_your_beta_the_answer_says_how_far_it_is_from_the_least() -> None:
+    """Lemma IV.3: (b - 1) / ln³ b is (4 / ln³ 5) / (16 / ln³ 17) = 1.3639 times that of 17 for 5."""
+    assert "β =" not in branching.best_tree(asked(), NONE).answer
+    said = branching.best_tree(asked(beta=5), NONE).answer
+    assert said.startswith("16 or 17 children; β = 5: 16.8 % above the least. For 1\u202f024 bins the RMSE is 31.2")
+    assert math.sqrt((4 / math.log(5) ** 3) / (16 / math.log(17) ** 3)) == pytest.approx(1.168, abs=5e-4)
+
+
+@pytest.mark.parametrize("beta", [-1, 1, 65, True])
+def test_no_beta_beyond_the_figure(beta: int) -> None:
+    with refuses("VALUE_RANGE"):
+        BranchingInputs(beta=beta)
+
+
+@pytest.mark.parametrize("n_bins", [2, 3, 64, 997, 1024, 2**20, 10**15])
+def test_the_tree_of_a_beta_adds_up_the_digits_of_where_the_range_ends(n_bins: int) -> None:
+    """Together the nodes that are added up cover the first two thirds of the bins, for every β."""
+    end = max(1, 2 * n_bins // 3)
+    inputs, memo = asked(bins=str(n_bins)), kept_under_keys()
+    for beta in range(BETAS[0], BETAS[1] + 1):
+        figure = branching.best_tree(replace(inputs, beta=beta), NONE, memo=memo).figure
+        assert isinstance(figure, Draft)
+        parts = [trace(figure, name)["y"] for name in ("added up", "opened on the next level", "not looked at")]
+        levels = sorted({at for part in parts for at in part})
+        assert beta ** len(levels) >= n_bins > (beta ** (len(levels) - 1) if len(levels) > 1 else 1)
+        widths = [beta ** (len(levels) - 1 - level) for level in range(len(levels))]
+        assert sum(widths[levels.index(at)] for at in parts[0]) == end
+        assert [parts[1].count(at) for at in levels] == [int(end % width != 0) for width in widths]
+        assert all(sum(part.count(at) for part in parts) == beta for at in levels[1:])
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_a_moved_beta_changes_marks_and_words_and_neither_axes_nor_what_there_is(workload: str) -> None:
+    """What a browser draws between two figures are differences of few parts."""
+    first, *others = (figure_of(workload=workload, beta=beta) for beta in (2, 17, 64))
+    for other in others:
+        assert [one["name"] for one in other.data] == [one["name"] for one in first.data]
+        line, squares, *rest = other.data
+        assert line == first.data[0] and rest != first.data[2:]
+        assert squares | {"text": None} == first.data[1] | {"text": None}  # a tree beside your β has no name
+        changed = {name for name, one in other.layout.items() if one != first.layout[name]}
+        assert changed == {"annotations"} and len(other.layout["annotations"]) == len(first.layout["annotations"])
 
 
 def test_matrices_of_many_bins_wait_for_their_search_and_none_stand_beside_nodes() -> None:

@@ -255,7 +255,7 @@ class Cell:
     data : DataNote or None
         The user's data set; None for a sample or made-up data.
     figure : Drawing or None
-        Plotly's JSON, given as such or as a dict, or that of a Vega-Lite chart (which has a "$schema").
+        Plotly's JSON, given as such or as a dict.
     columns : mapping of str to tuple, or None
         The table behind the figure: numbers, text, or None. Numbers of a column are all int or all float.
     caption, answer : str

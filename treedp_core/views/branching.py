@@ -8,13 +8,13 @@ from functools import partial
 from itertools import product
 from typing import Any, Final
 
-from treedp_core.figures.branching import error_by_height, live_chart, still_chart
+from treedp_core.figures.branching import error_by_height, error_over_beta
 from treedp_core.figures.cdf import ratio_bars
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.records import Dataset
 from treedp_core.studies.branching import BestBranching, RankedShape, advice, best_branching
 from treedp_core.studies.branching import question as study
-from treedp_core.studies.branching.question import NOISES, Question, beside_curve, curve, whole_curve
+from treedp_core.studies.branching.question import BETAS, NOISES, Question, beside_curve, curve, whole_curve
 from treedp_core.studies.branching.tables import (
     height_table,
     is_bounded,
@@ -34,7 +34,8 @@ from treedp_core.views.entries import Entry, Work, search_of_matrix
 from treedp_core.views.finding import Finding, Memo, Provenance, Tables, forgetful
 from treedp_core.views.inputs import ReleaseInputs, of
 from treedp_core.views.parameters import choice, flag, words
-from treedp_core.words import percent, plural, privacy_text, setting_text, short, whole
+from treedp_core.views.parameters import whole as whole_number
+from treedp_core.words import above_least, percent, plural, privacy_text, setting_text, short, whole
 
 # What the page Branching factor asks, and the ranked trees that answer it.
 
@@ -50,6 +51,8 @@ class BranchingInputs(ReleaseInputs):
     noise, workload, postprocess, budgets : str
     padded : bool
         Whether a tree may have more leaves than bins.
+    beta : int
+        Children per node that the figure marks; 0 for the best.
     """
 
     bins: str = of(words("bra_bins", "1024", lambda text: study.bins_from_text(text) if text.strip() else None))
@@ -58,6 +61,7 @@ class BranchingInputs(ReleaseInputs):
     postprocess: str = of(choice("bra_post", "none", study.POSTS, label="Post-processing"))
     budgets: str = of(choice("bra_budgets", "uniform", study.BUDGETS, label="Budget split"))
     padded: bool = of(flag("bra_padded", True))
+    beta: int = of(whole_number("bra_beta", 0, *BETAS, grid=tuple(range(BETAS[0], BETAS[1] + 1))))
 
     def apart(self, data: Dataset) -> BranchingInputs:
         """Return the inputs that say by themselves how many bins there are, δ, and how many records a unit has."""
@@ -78,9 +82,22 @@ class BranchingInputs(ReleaseInputs):
         InputError
             ``TREE_SHAPE`` for what is no number of bins.
         """
+        return Question(study.bins_from_text(self.bins), self.criterion, self.padded, self.budgets == "optimal")
+
+    @property
+    def criterion(self) -> Criterion:
+        """By what measure the best tree is wanted."""
         unit = ProtectedUnit(NeighbouringRelation(self.relation), self.contributions, self.known_levels)
-        criterion = Criterion(self.noise, Workload(self.workload), self.postprocess == "least_squares", unit)
-        return Question(study.bins_from_text(self.bins), criterion, self.padded, self.budgets == "optimal")
+        return Criterion(self.noise, Workload(self.workload), self.postprocess == "least_squares", unit)
+
+    @property
+    def best_beta(self) -> int:
+        """The best whole branching factor of those that the figure shows; one of them where more are better.
+
+        >>> BranchingInputs().best_beta, BranchingInputs(workload="nodes").best_beta
+        (17, 16)
+        """
+        return best_branching(self.criterion).whole or 16
 
 
 def bins_of(data: Dataset) -> int:
@@ -145,11 +162,16 @@ def finding(inputs: BranchingInputs, asked: Question, **found: Any) -> Finding:
 # ---- what the page Branching factor says of its numbers
 
 
-def answer(best: BestBranching, n_bins: int, tree: Shape, least: float, binary: float) -> str:
+def answer(best: BestBranching, n_bins: int, tree: Shape, least: float, binary: float, yours: str = "") -> str:
     """Return how many children a node should have, and how far the best tree for K bins is off beside a binary one.
 
-    >>> answer(BestBranching(16.8, 17, 9.9, 30.4), 1024, Shape((10, 11, 10), 1024), 31.21, 63.25)
+    What is said of a β of `yours` stands in the latter's place.
+
+    >>> tree = BestBranching(16.8, 17, 9.9, 30.4), 1024, Shape((10, 11, 10), 1024), 31.21, 63.25
+    >>> answer(*tree)
     '16 or 17 children; for 1\u202f024 bins the RMSE is 31.2 records with 10 · 11 · 10, 63.2 with a binary tree.'
+    >>> answer(*tree, "β = 5: 16.8 % above the least")
+    '16 or 17 children; β = 5: 16.8 % above the least. For 1\u202f024 bins the RMSE is 31.2 records with 10 · 11 · 10.'
     """
     children = "As many children as possible, in few levels"
     if math.isfinite(best.beta):
@@ -157,8 +179,9 @@ def answer(best: BestBranching, n_bins: int, tree: Shape, least: float, binary: 
         children = f"{low} children" if low == high else f"{low} or {high} children"
     factors = tree.branching_factors
     name = "the histogram" if len(factors) == 1 else product_text(factors)
-    beside = "" if set(factors) == {2} else f", {short(binary)} with a binary tree"
-    return f"{children}; for {whole(n_bins)} bins the RMSE is {short(least)} records with {name}{beside}."
+    beside = "" if yours or set(factors) == {2} else f", {short(binary)} with a binary tree"
+    of_k = f"or {whole(n_bins)} bins the RMSE is {short(least)} records with {name}{beside}."
+    return f"{children}; {yours}. F{of_k}" if yours else f"{children}; f{of_k}"
 
 
 def how_to_read(inputs: BranchingInputs, asked: Question) -> str:
@@ -204,7 +227,7 @@ NO_BEST: Final = "Falls without end: the leaves alone."
 
 
 def best_tree(inputs: BranchingInputs, tables: Tables, *, slow: Shapes = None, memo: Memo = forgetful) -> Finding:
-    """Return the error over β, and the best whole tree for K beside a binary one: what `live` shows before it moves.
+    """Return the error over β with the tree of yours, and the best whole tree for K beside a binary one.
 
     Parameters
     ----------
@@ -217,30 +240,23 @@ def best_tree(inputs: BranchingInputs, tables: Tables, *, slow: Shapes = None, m
         ``TREE_SHAPE`` for what is no number of bins; ``RELATION`` where no budgets are best.
     """
     found = trees(inputs, tables, slow, memo)
-    asked, best, total = found.asked, best_branching(found.asked.criterion), found.inputs.total
-    columns, beside = curve(asked, total), beside_curve(asked, found.heights, total)
-    least, binary = study.rmse(asked.criterion, found.shapes[0], total), study.binary_rmse(asked, total)
-    said = answer(best, asked.n_bins, found.shapes[0].shape, least, binary)
+    asked, total = found.asked, found.inputs.total
+    best = best_branching(asked.criterion)
+
+    def every_beta() -> tuple[dict[str, list[float]], list[float], float, float]:
+        least = study.rmse(asked.criterion, found.shapes[0], total)
+        return curve(asked, total), whole_curve(asked, total), least, study.binary_rmse(asked, total)
+
+    columns, whole_betas, least, binary = memo(("branching.every_beta", asked, total), every_beta)
+    beside, beta = beside_curve(asked, found.heights, total), inputs.beta or inputs.best_beta
+    yours = f"β = {beta}: {above_least(whole_betas[beta - BETAS[0]], min(whole_betas))}"
+    said = answer(best, asked.n_bins, found.shapes[0].shape, least, binary, yours * (beta != inputs.best_beta))
     return found.finding(
-        figure=still_chart(columns, best, beside, n_bins=asked.n_bins), columns=lambda: columns, answer=said, alt=said,
-        caption=how_to_read(found.inputs, asked), how="Drag the slider below the figure.",
+        figure=error_over_beta(columns, best, beside, whole_betas, n_bins=asked.n_bins, beta=beta),
+        columns=lambda: columns, answer=said, alt=said, caption=how_to_read(found.inputs, asked),
+        how="Drag β above the figure.",
         learnt="" if asked.padded else "Without padding a prime K leaves nothing but the histogram.",
     )  # fmt: skip
-
-
-def live(
-    inputs: BranchingInputs, tables: Tables, *, slow: Shapes = None, presented: bool = False, memo: Memo = forgetful
-) -> dict[str, Any]:
-    """Return the chart of `best_tree` that a browser moves: see `figures.branching.live_chart`."""
-    found = trees(inputs, tables, slow, memo)
-    asked, total = found.asked, found.inputs.total
-
-    def chart() -> dict[str, Any]:
-        beside, betas = beside_curve(asked, found.heights, total), whole_curve(asked, total)
-        best = best_branching(asked.criterion)
-        return live_chart(curve(asked, total), best, beside, betas, n_bins=asked.n_bins, presented=presented)
-
-    return memo(("branching.live", asked, total, presented), chart)  # Altair takes longer than all else
 
 
 def optimum(inputs: BranchingInputs, tables: Tables, *, slow: Shapes = None, memo: Memo = forgetful) -> Finding:
@@ -382,6 +398,6 @@ ENTRIES = (
 
 
 __all__ = [
-    "ENTRIES", "BranchingInputs", "beside_matrices", "best_tree", "bins_of", "heights", "live", "optima", "optimum",
+    "ENTRIES", "BranchingInputs", "beside_matrices", "best_tree", "bins_of", "heights", "optima", "optimum",
     "ranking", "statements",
 ]  # fmt: skip

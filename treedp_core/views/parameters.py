@@ -116,10 +116,11 @@ def number(
 def whole(
     key: str, default: int, low: int, high: int, *, code: str = "VALUE_RANGE", grid: tuple[int, ...] = ()
 ) -> Parameter[int]:
-    """Return a parameter that is a whole number in [low, high]."""
+    """Return a parameter that is a whole number in [low, high], or 0 if that is its default, for none of them."""
 
     def check(value: object) -> int:
-        return checks.integer(key, value, low=low, high=high, code=code)
+        is_none = default == 0 < low and value == 0 and type(value) is int
+        return 0 if is_none else checks.integer(key, value, low=low, high=high, code=code)
 
     def read(text: str) -> int:
         plain = re.fullmatch(r"-?[0-9]{1,20}", text, re.ASCII)

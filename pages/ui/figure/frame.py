@@ -20,7 +20,7 @@ from pages.ui.page.view import Seen
 from pages.ui.session.download import download
 from treedp_core.figures.base import style
 from treedp_core.figures.base.draft import Draft
-from treedp_core.figures.base.screen import on_dark, repainted, stacked
+from treedp_core.figures.base.screen import on_dark, stacked
 from treedp_core.figures.trees.icicle import watermark
 from treedp_core.notebook.code import Part, Ran
 from treedp_core.notebook.export.program import export_name
@@ -158,13 +158,6 @@ def staged(draw: Callable[[], object]) -> None:
         draw()
 
 
-def live(seen: Seen[Any], spec: dict[str, Any]) -> None:
-    """Show what a view found as a chart that the browser itself moves: see `found_moving`."""
-    said(*_titles(spec))
-    shown, alt = repainted(spec) if is_dark() else spec, seen.finding.alt
-    found_moving(seen, lambda: st.vega_lite_chart(shown, key=seen.entry.part, alt=alt, height="stretch"))
-
-
 def found_moving(seen: Seen[Any], draw: Callable[[], object], *, caption: str = "", how: str = "") -> None:
     """Show what a view found as a picture that draws itself in the browser: on the first screen if it has an answer.
 
@@ -189,14 +182,6 @@ def _written_in(fig: Any) -> str:
     titles = [one.get("text") or "" for one in axes if one]
     notes = [note.get("text") or "" for note in layout.get("annotations", ())]
     return " ".join([*titles, *notes, *(trace.name or "" for trace in fig.data)])
-
-
-def _titles(spec: object) -> Iterator[str]:
-    """What stands in a chart that the browser draws: titles of its axes and legends."""
-    for name, held in spec.items() if isinstance(spec, dict) else enumerate(spec) if isinstance(spec, list) else ():
-        if name == "title" and isinstance(held, str):
-            yield held
-        yield from _titles(held)
 
 
 def _is_of_numbers(values: Iterable[object], kind: type = Real) -> bool:

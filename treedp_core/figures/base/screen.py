@@ -61,7 +61,7 @@ def _legible(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def repainted(parts: dict[str, Any]) -> dict[str, Any]:
-    """Return a figure's or chart's specification with its colours as a dark page shows them.
+    """Return a figure's specification with its colours as a dark page shows them.
 
     Only what a property paints and what colours a part of a text are looked at: data which look like a colour stay.
 

@@ -26,6 +26,8 @@ PRESENTED_TEXT: Final = 24
 """Text of a figure on a projector, in px."""
 NAMED_FROM: Final = 40
 """A margin at the right, in px, from which on it is taken up by names of lines: twice as wide in a presentation."""
+HEADED_FROM: Final = 40
+"""A margin at the top, in px, beyond which it is taken up by lines above the panels: half as high again there."""
 PRESENTED_LINE: Final = 4
 """Its lines, in px; edges of areas have none."""
 MAX_PRESENTED: Final = 4
@@ -276,19 +278,16 @@ def present(fig: go.Figure) -> go.Figure:
     >>> present(go.Figure()).layout.font.size
     24
     """
-    big = {"size": PRESENTED_TEXT}
+    big, margin = {"size": PRESENTED_TEXT}, fig.layout.margin
     legends = {f"{name}_font": big for name in {"legend", *fig.layout} if name.startswith("legend")}
-    fig.update_layout(font=big, hoverlabel_font=big, **legends)
+    top = margin.t * 1.5 if margin.t and margin.t > HEADED_FROM else margin.t
+    fig.update_layout(font=big, hoverlabel_font=big, margin_t=top, **legends)
     fig.update_traces(line_width=PRESENTED_LINE, selector=lambda one: one.type == "scatter" and one.line.width != 0)
     # A page's theme sets these sizes one by one, so the figure has to as well.
     for update in (fig.update_xaxes, fig.update_yaxes):
         update(tickfont=big, title_font=big)
-    for one in fig.select_yaxes():  # upright there is room for few words: the unit is in the answer, too
-        if len(one.title.text or "") > MOST_UPRIGHT:
-            one.title.text = one.title.text.partition(" (")[0]
-        if one.title.text:
-            lines = [textwrap.wrap(part, UPRIGHT_LINE, break_long_words=False) for part in one.title.text.split(MORE)]
-            one.title.text = MORE.join(line for part in lines for line in part)
+    for one in fig.select_yaxes():
+        one.title.text = _upright(one.title.text or "") or None
         low, high = one.to_plotly_json().get("domain", (0.0, 1.0))  # plotly's own reading wants a list
         if high - low < LOW_PANEL:
             one.update(title_text=None, nticks=max(2, round(MOST_NUMBERS * (high - low))))
@@ -297,8 +296,8 @@ def present(fig: go.Figure) -> go.Figure:
         elif isinstance(one.dtick, int) and one.range:  # a number for each power of ten, or fewer
             one.dtick = max(1, math.ceil((one.range[1] - one.range[0]) / MAX_PRESENTED))
     fig.update_annotations(font=big)
-    if (fig.layout.margin.r or 0) > NAMED_FROM:  # room for names at the ends of lines
-        fig.layout.margin.r *= 2
+    if (margin.r or 0) > NAMED_FROM:  # room for names at the ends of lines
+        margin.r *= 2
         ends = [one for one in fig.layout.annotations if one.x == 1 and one.xref == "paper" and one.xanchor == "left"]
         low, high = fig.layout.yaxis.range or (0.0, 1.0)
         for one, y in zip(ends, apart([one.y for one in ends], NAME_APART * (high - low), low, high), strict=True):
@@ -316,6 +315,13 @@ def present(fig: go.Figure) -> go.Figure:
         if trace.type == "heatmap":
             trace.update(colorbar=_presented(trace.colorbar))
     return fig
+
+
+def _upright(title: str) -> str:
+    """The title of an upright axis, where there is room for few words: the unit is in the answer, too."""
+    short = title.partition(" (")[0] if len(title) > MOST_UPRIGHT else title
+    lines = [textwrap.wrap(part, UPRIGHT_LINE, break_long_words=False) for part in short.split(MORE)]
+    return MORE.join(line for part in lines for line in part)
 
 
 def _presented(bar: go.heatmap.ColorBar | go.icicle.marker.ColorBar) -> dict[str, Any]:

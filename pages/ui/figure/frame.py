@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.ui.figure import export_dialog
+from pages.ui.figure.follow import Stage
 from pages.ui.inputs.glossary import said
 from pages.ui.inputs.settings import get
 from pages.ui.inputs.text import prose, small_print
@@ -92,16 +93,19 @@ def _figure(
     brush: Callable[[float, float], None] | None,
     has_code: bool,
 ) -> str | None:
-    fig, key = draft.figure(), seen.entry.part
-    if get("present"):
-        style.present(fig)
-    if brush is not None:
-        style.brushable(fig)
+    key, on_stage = seen.entry.part, bool(answer)
+    dress = partial(dressed, is_brushed=brush is not None, on_stage=on_stage)
+    fig = dress(draft)
+    stage = Stage(seen, dress, (get("present"), st.session_state.get(NARROW), is_dark())) if on_stage else None
+    if stage is not None:
+        stage.mark(fig)
     event = chart(
-        fig, key=key, alt=seen.finding.alt, on_stage=bool(answer),
+        fig, key=key, alt=seen.finding.alt, on_stage=on_stage,
         on_select=partial(_brushed, key, brush) if brush is not None else "rerun" if select else "ignore",
         selection_mode="points" if brush is None else "box",
     )  # fmt: skip
+    if stage is not None:
+        stage.follow()
     about = f"{seen.called.caption} {seen.finding.how}".strip()
     if answer:
         said(_written_in(fig))
@@ -118,7 +122,7 @@ def preview(fig: go.Figure, *, key: str, alt: str, caption: str, table: Callable
     It is marked, and says so in every copy, that it is NOT PRIVATE.
     """
     shown = Finding(columns=table, label=f"{NOT_PRIVATE}: exact counts.")
-    chart(watermark(fig, NOT_PRIVATE), key=key, alt=alt, on_stage=False, on_select="ignore")
+    chart(dressed(watermark(fig, NOT_PRIVATE)), key=key, alt=alt, on_stage=False, on_select="ignore")
     small_print(f"{shown.label} {caption}", beside=_written_in(fig))
     _data(key, shown, private=True, several=False)
 
@@ -129,26 +133,31 @@ def found_table(seen: Finding, *, formats: Formats = NO_FORMATS, **look: Any) ->
         plain_table(seen.table, alt=seen.alt, caption=seen.caption, formats=formats, **look)
 
 
-def chart(fig: go.Figure, *, key: str, alt: str, on_stage: bool, **select: Any) -> Any:
-    """Show a plotly figure alone; on the stage of the first screen it is as high as the window leaves room."""
+def dressed(shown: Draft | go.Figure, *, is_brushed: bool = False, on_stage: bool = False) -> go.Figure:
+    """Return a figure as this window shows it: presented, narrow, dark, or a range to be dragged over it."""
+    fig = shown.figure() if isinstance(shown, Draft) else shown
+    if get("present"):
+        style.present(fig)
+    if is_brushed:
+        style.brushable(fig)
     if st.session_state.get(NARROW):
         fig = stacked(fig)
     if on_stage:
         fig.update_layout(height=LEAST_HEIGHT)
+    return on_dark(fig) if is_dark() else fig
+
+
+def chart(fig: go.Figure, *, key: str, alt: str, on_stage: bool, **select: Any) -> Any:
+    """Show a figure alone, as it is dressed; on the stage of the first screen it is as high as there is room."""
     with st.container(key=STAGE) if on_stage else nullcontext():
         return st.plotly_chart(
-            on_dark(fig) if is_dark() else fig, key=key, height="stretch" if on_stage else "content",
-            config=style.CONFIG, alt=alt, **select,
-        )  # fmt: skip
+            fig, key=key, height="stretch" if on_stage else "content", config=style.CONFIG, alt=alt, **select
+        )
 
 
 def alone(fig: go.Figure | Draft, *, key: str, answer: str) -> None:
     """Show a figure on the stage with its answer and nothing else: without code, numbers to take along, or a pin."""
-    if isinstance(fig, Draft):
-        fig = fig.figure()
-    if get("present"):
-        style.present(fig)
-    chart(fig, key=key, alt=answer, on_stage=True)
+    chart(dressed(fig, on_stage=True), key=key, alt=answer, on_stage=True)
     say(answer)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar, cast
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -63,6 +63,7 @@ def take(chosen: Iterable[Chosen]) -> None:
         one.setting.set(one.value)
 
 
+MOST_STOPS: Final = 100
 OF_TREE: Final = "_of"
 """Behind the key of a node: of which tree it was when the user walked there."""
 FOLLOWED: Final = "_set_by_link"
@@ -164,6 +165,22 @@ class Setting(Parameter[T]):
         st.session_state.get(FOLLOWED, set()).discard(self.key)
         _CONTROLS[self.drawn.look or self._usual_look()](self, common, offered)
         return self.value
+
+    def stops(self) -> list[Any]:
+        """Return where its slider can stand; nothing where it has another control, or so many places that it glides."""
+        if (self.drawn.look or self._usual_look()) != "slider":
+            return []
+        if self.grid:
+            return self.choices(self.value)
+        ends, kind = self._ends(), cast("type[Any]", type(self.default))
+        n_steps = round((ends["max_value"] - ends["min_value"]) / ends["step"])
+        return [] if n_steps > MOST_STOPS else [
+            kind(round(ends["min_value"] + at * ends["step"], 10)) for at in range(n_steps + 1)
+        ]  # fmt: skip
+
+    def written(self, value: Any) -> str:
+        """Return what its slider says that it stands at."""
+        return self.label_of(value) if self.grid else f"{value:g}"
 
     def _usual_look(self) -> Look:
         if self.options is not None:

@@ -84,6 +84,31 @@ def literal_sentence(sentence: str) -> str:
     return "".join([*pieces, plain(sentence[at:])])
 
 
+_SPANS: Final = re.compile(r"(`+)(.*?[^`])\1(?!`)|(\*\*)|\\(.)", re.DOTALL)
+
+
+def pieces(words: str) -> list[str]:
+    r"""Return the text of Markdown as a page has it, in a piece for each change of its look.
+
+    >>> pieces("a **b** `c*` 2 \* 3")
+    ['a ', 'b', ' ', 'c*', ' 2 * 3']
+    """
+    found, at = [""], 0
+    shown = unbroken(words.strip())
+    for mark in _SPANS.finditer(shown):
+        found[-1] += shown[at : mark.start()]
+        at = mark.end()
+        if mark[2] is not None:
+            code = mark[2]
+            found += [code[1:-1] if code[0] == code[-1] == " " and code.strip() else code, ""]
+        elif mark[3]:
+            found.append("")
+        else:
+            found[-1] += mark[4]
+    found[-1] += shown[at:]
+    return [one for one in found if one]
+
+
 def refusal_text(error: InputError) -> str:
     """Return Markdown of a refusal: the sentence, then its stable code."""
     return f"{literal_sentence(str(error))}  \n:small[`{error.code}`]"

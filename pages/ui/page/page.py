@@ -51,7 +51,8 @@ def header(title: str, lede: str, strip: str, badge: str, *, data: Dataset, choo
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for name in filter(None, map(str.strip, badge.split(","))):
             show_badge(name)
-        st.caption(_with_unit(strip, data), width="content")
+        st.session_state[_LINE] = line = _with_unit(strip, data)
+        st.caption(line, width="content")
     making = jobs.current(store.MAKING)
     if making is not None and making.error is None:
         st.info(f"The data set is being made; {lit(store.dataset().name, 40)} is shown meanwhile.")
@@ -123,6 +124,7 @@ FIRST_SCREEN: Final = "first_screen"
 """The key of what stands above the fold: static/app.css gives its figure the room that the rest leaves."""
 _SHOWN: Final = "_page_shown"
 _SAID: Final = "_page_said"
+_LINE: Final = "_page_line"
 ROUTED: Final = threading.local()
 """Whether the router runs a page, by thread: a run of the script stays on one."""
 
@@ -321,6 +323,11 @@ def shown() -> Page | None:
 def strip_shown() -> str:
     """Return what the page said its figures were made from when it was last shown (Markdown)."""
     return str(st.session_state.get(_SAID, ("", ""))[0])
+
+
+def line_shown() -> str:
+    """Return the strip as it stands below the heading (Markdown), with the unit of its records."""
+    return str(st.session_state.get(_LINE, ""))
 
 
 def configure() -> None:

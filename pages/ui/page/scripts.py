@@ -50,7 +50,7 @@ def _chosen(key: str, names: tuple[str, ...], on_choose: Callable[[str], None]) 
 
 
 _PACKAGE: Final = "treedp"
-_NAMES: Final = ("shell", "sortable", "splitbar", "autosave", "ranges", "guess")
+_NAMES: Final = ("shell", "sortable", "splitbar", "autosave", "ranges", "guess", "follow")
 
 
 _made: Final[WeakKeyDictionary[Hashable, dict[tuple[str, bool], ComponentRenderer]]] = WeakKeyDictionary()

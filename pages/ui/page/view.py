@@ -9,7 +9,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from pages.ui.inputs.text import lit
 from pages.ui.page.page import Told
-from pages.ui.tables.result import NO_DATA, Result, at_once, in_background, ready, refused, show_state
+from pages.ui.tables.result import NO_DATA, Result, at_once, come, in_background, ready, refused, show_state
 from pages.ui.tables.store import remember, sources, used
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import Ran
@@ -23,6 +23,7 @@ from treedp_core.watch import Watch
 
 AnyInputs = TypeVar("AnyInputs", bound=Inputs)
 T = TypeVar("T")
+Of = Callable[[AnyInputs], tuple[AnyInputs, Ran[Tables]]]
 IN_LINE: Final = 40
 """Characters of a text of others in the line of what was used."""
 
@@ -45,12 +46,16 @@ class Seen(Generic[AnyInputs]):
         What the value of that was asked.
     awaits : tuple, optional
         Slot, question and tables of what is on its way.
+    given : Inputs
+        As the controls stand; `of_given` makes of such the inputs and the tables that the view is called with.
     """
 
     entry: Entry
     inputs: AnyInputs
     tables: Ran[Tables]
     result: Result[Finding]
+    given: AnyInputs
+    of_given: Of[AnyInputs]
     slow: Result[Any] | None = None
     work: Work | None = None
     awaits: tuple[str, Hashable, Hashable] | None = None
@@ -81,7 +86,7 @@ class Seen(Generic[AnyInputs]):
 
     def line(self) -> str:
         """Return what the finding was made from in one line (Markdown)."""
-        return self.finding.provenance.line(lambda text: lit(text, IN_LINE))
+        return line_of(self.finding)
 
     def say_state(self, what: str, unit: str = "%") -> None:
         """Say why it is refused, and how far what takes long is; `what` names that, and `unit` what its steps are."""
@@ -97,16 +102,26 @@ class Seen(Generic[AnyInputs]):
         return Told(self.line(), ", ".join(finding.badges), finding.learnt, more, self.tables.value.data)
 
 
-def see(entry: Entry, inputs: AnyInputs, tables: Ran[Tables] | None = None) -> Seen[AnyInputs]:
-    """Return what a view finds in the table in use, or in others."""
-    if tables is None:
-        inputs, tables = sources().of_view(entry, inputs, used())
-    mine, slow, work, awaits = tables.value, None, None, None
-    of = mine.fingerprints
+def line_of(finding: Finding) -> str:
+    """Return what a finding was made from in one line (Markdown)."""
+    return finding.provenance.line(lambda text: lit(text, IN_LINE))
+
+
+def see(
+    entry: Entry, inputs: AnyInputs, tables: Ran[Tables] | None = None, *, of: Of[AnyInputs] | None = None
+) -> Seen[AnyInputs]:  # fmt: skip
+    """Return what a view finds in the table in use, in others, or in those that `of` finds for its inputs."""
+
+    def of_given(one: AnyInputs) -> tuple[AnyInputs, Ran[Tables]]:
+        return sources().of_view(entry, one, used()) if tables is None else (one, tables)
+
+    given, of = inputs, of or of_given
+    inputs, chosen = of(given)
+    mine, slow, work, awaits = chosen.value, None, None, None
     try:
         asked = None if entry.slow is None else entry.slow(inputs, mine)
         if asked is not None:
-            slot, of_work = asked.slot or entry.name.replace(".", "_"), of if asked.parts else NO_DATA
+            slot, of_work = _place(entry, asked, mine)
             if asked.is_quick:
                 slow = at_once(slot, asked.question, partial(asked.on(mine), Watch()), of=of_work)
                 if slow.error is not None:
@@ -120,8 +135,33 @@ def see(entry: Entry, inputs: AnyInputs, tables: Ran[Tables] | None = None) -> S
             is_used = slow.value is not None and (slow.is_ready or not asked.is_exact)
             work = replace(asked, question=slow.made_for) if is_used else None
     except InputError as error:
-        return Seen(entry, inputs, tables, refused(entry.name, error, of=of))
-    return _found(Seen(entry, inputs, tables, ready(Finding(), inputs), slow, work, awaits))
+        return Seen(entry, inputs, chosen, refused(entry.name, error, of=mine.fingerprints), given, of)
+    return _found(Seen(entry, inputs, chosen, ready(Finding(), inputs), given, of, slow, work, awaits))
+
+
+def _place(entry: Entry, asked: Work, tables: Tables) -> tuple[str, Hashable]:
+    """Slot and tables of what takes long."""
+    return asked.slot or entry.name.replace(".", "_"), tables.fingerprints if asked.parts else NO_DATA
+
+
+def moved(seen: Seen[AnyInputs], **values: Any) -> Finding:
+    """Return what a view would find with other values of its controls, as far as that can be said at once.
+
+    Raises
+    ------
+    InputError
+        What the view refuses.
+    """
+    inputs, chosen = seen.of_given(replace(seen.given, **values))
+    entry, tables, slow = seen.entry, chosen.value, None
+    asked = None if entry.slow is None else entry.slow(inputs, tables)
+    if asked is not None and asked.is_quick:
+        slow = remember((entry.name, "moved", asked.question, tables.fingerprints), partial(asked.on(tables), Watch()))
+    elif asked is not None:
+        slot, of_work = _place(entry, asked, tables)
+        slow = come(slot, asked.question, of_work)[0]
+        slow = seen.value if slow is None and not asked.is_exact else slow
+    return entry.found(inputs, tables, slow, remember)
 
 
 def section(seen: Seen[AnyInputs], name: str) -> Seen[AnyInputs]:

@@ -68,12 +68,13 @@ def release() -> Told:
     data, say_of_bins = choose(_controls)
     bins, tables = bins_in(data), sources().tables(VIEWS["cdf.release"], inputs_now(CdfInputs), data)
     _set_range(bins, *_bins_wanted(bins, tables.value))
-    inputs = inputs_now(CdfInputs)
-    inputs = _beside(inputs, data.value, [inputs.mechanism])
-    seen = see(VIEWS["cdf.release"], inputs, tables)
+    seen = see(
+        VIEWS["cdf.release"], inputs_now(CdfInputs),
+        of=lambda one: (_beside(one, data.value, [one.mechanism]), tables),
+    )  # fmt: skip
     frame.found(seen, brush=partial(_brush, bins))
     say_of_bins()
-    note_of_delta([inputs.mechanism], "cdf_set_delta", bins.total)
+    note_of_delta([seen.inputs.mechanism], "cdf_set_delta", bins.total)
     tuning_provenance.note("cdf")
     _say_state(seen)
     return seen.told(more=partial(_more, seen, bins, data))
@@ -200,9 +201,11 @@ def _bins_wanted(bins: Bins, tables: Tables) -> tuple[int, int]:
 def error() -> Told:
     """Show the errors as curves, and beside them at your ε."""
     data, say_of_bins = choose(s.BINS.draw)
-    inputs = _beside(inputs_now(PipelineInputs), data.value, ["gaussian"])
     entry = VIEWS["cdf.error"]
-    seen = see(entry, *sources().of_view(entry, inputs, data))
+    seen = see(
+        entry, inputs_now(PipelineInputs),
+        of=lambda one: sources().of_view(entry, _beside(one, data.value, ["gaussian"]), data),
+    )  # fmt: skip
     frame.found(seen)
     say_of_bins()
     seen.say_state("")

@@ -159,7 +159,8 @@ def _drawing(cell: Cell) -> None:
     alt = cell.alt or cell.name
     if cell.figure is not None:
         try:
-            frame.chart(redrawn(cell.figure), key=f"nb_figure_{cell.id}", alt=alt, on_stage=True)
+            fig = frame.dressed(redrawn(cell.figure), on_stage=True)
+            frame.chart(fig, key=f"nb_figure_{cell.id}", alt=alt, on_stage=True)
         except InputError as error:
             refusal(error)
     elif cell.columns is not None:

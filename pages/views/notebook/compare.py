@@ -80,12 +80,14 @@ def _drawing(cells: Sequence[Cell]) -> None:
     together = overlaid(figures, core.LETTERS) if len(figures) == len(cells) else None
     alt = " and ".join(one.name for one in cells)
     if together is not None:
-        frame.chart(together, key="nb_together", alt=alt, on_stage=True)
+        frame.chart(frame.dressed(together, on_stage=True), key="nb_together", alt=alt, on_stage=True)
         return
     for at, one in enumerate(cells):
         small_print(f"**{core.LETTERS[at]}** {lit(one.name)}")
         if one.figure is not None:
-            frame.chart(redrawn(one.figure), key=f"nb_beside_{at}", alt=one.alt or one.name, on_stage=False)
+            frame.chart(
+                frame.dressed(redrawn(one.figure)), key=f"nb_beside_{at}", alt=one.alt or one.name, on_stage=False
+            )
         elif one.columns is not None:
             frame.plain_table(one.columns, alt=one.alt or one.name)
     small_print(

@@ -1,0 +1,170 @@
+"""A figure that follows a handle: while a slider is dragged the browser draws what the view finds for each value of it.
+
+The figures are computed when a hand comes near, the nearest values first, and sent as what differs from the one that
+stands; `static/follow/follow.js` draws them, with sentence and strip. On release the page runs as ever and shows the
+same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from pages.ui.inputs.inactive_settings import said as idle_of
+from pages.ui.inputs.setting import key_of
+from pages.ui.inputs.settings import REG
+from pages.ui.inputs.text import pieces
+from pages.ui.page import page
+from pages.ui.page.scripts import script
+from pages.ui.page.view import Seen, line_of, moved
+from pages.ui.session import uploads
+from treedp_core.checks import InputError
+from treedp_core.figures.base.differences import differences
+from treedp_core.figures.base.draft import Draft, unchecked
+from treedp_core.registry import generation
+from treedp_core.views.inputs import parameters_of
+
+_PLACE: Final = "follow"
+_KEY: Final = "follow_script"
+_NEAR: Final = "_values_near"
+_COUNT: Final = "_figures_sent"
+ROUND: Final = 0.08
+"""Seconds after which what is there is sent, before the next value is begun."""
+AT_ONCE: Final = 6
+"""Figures sent together at most."""
+SLOW: Final = 0.25
+"""Seconds from which on a figure takes so long that only the nearest values are worked out."""
+PUBLIC: Final = 100
+"""Figures a visit of a page may ask for where strangers use the app."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The figure of the first screen: its view, how it is dressed, and by what that differs from window to window."""
+
+    seen: Seen[Any]
+    dress: Callable[[Draft], go.Figure]
+    look: tuple[Hashable, ...]
+
+    @cached_property
+    def base(self) -> str:
+        """What tells this figure, as it stands, from any other."""
+        return self._key(self.seen.found_for.texts())
+
+    def _key(self, texts: Mapping[str, Sequence[str]]) -> str:
+        seen = self.seen
+        question = None if seen.work is None else seen.work.question
+        of = seen.tables.value.fingerprints
+        return key_of(seen.entry.name, sorted(texts.items()), of, question, generation(), self.look)
+
+    @cached_property
+    def handles(self) -> dict[str, dict[str, Any]]:
+        """Of each slider that the view depends on: its values in words, where it stands, and what its figures are of.
+
+        Those of one family differ in its value alone, so that the browser keeps them when it has been moved.
+        """
+        found: dict[str, dict[str, Any]] = {}
+        given, shown = self.seen.given, page.shown()
+        idle = idle_of(shown.view.ignores) if shown is not None else {}
+        for name, parameter in parameters_of(type(given)).items():
+            setting = REG.get(parameter.key)
+            if setting is None or setting.key in idle or not (values := setting.stops()):
+                continue
+            others = {key: text for key, text in given.texts().items() if key != parameter.key}
+            found[setting.key] = {
+                "values": [setting.written(value) for value in values],
+                "at": setting.written(getattr(given, name)),
+                "family": self._key(others | {"": (setting.key,)}),
+            }
+        return found
+
+    def mark(self, fig: go.Figure) -> None:
+        """Have the browser know which figure it shows, and keep what is zoomed in to while it is of the same tables."""
+        zoom = key_of(self.seen.entry.name, self.seen.tables.value.fingerprints)
+        fig.update_layout(meta={"base": self.base}, uirevision=zoom)
+
+    def follow(self) -> None:
+        """Have it follow the sliders it depends on; without any nothing is put on the page."""
+        if self.handles:
+            with st.container(key=_PLACE):
+                st.fragment(self._answer)()
+
+    @cached_property
+    def _parts(self) -> dict[str, Any]:
+        draft = self.seen.finding.figure
+        return {} if draft is None else self._dressed(draft)
+
+    def _dressed(self, draft: Draft) -> dict[str, Any]:
+        fig = self.dress(draft)
+        self.mark(fig)
+        parts: dict[str, Any] = fig.to_plotly_json()
+        parts["layout"].pop("template", None)
+        return parts
+
+    @unchecked()
+    def _answer(self) -> None:
+        """Tell the browser what can be dragged, and what it shows for the values that a hand is near to."""
+        told = {
+            "base": self.base, "part": self.seen.entry.part, "handles": self.handles,
+            **self._found(st.session_state.pop(_NEAR, None)),
+        }  # fmt: skip
+        script("follow", isolate_styles=False)(data=told, key=_KEY, height=1, on_near_change=_come_near)
+
+    def _found(self, near: object) -> dict[str, Any]:
+        """The figures of the values that were asked for, as far as there is time."""
+        if not isinstance(near, dict) or near.get("base") != self.base or near.get("handle") not in self.handles:
+            return {}
+        key = str(near["handle"])
+        handle, setting = self.handles[key], REG[key]
+        by_text = dict(zip(handle["values"], setting.stops(), strict=True))
+        name = next(name for name, one in parameters_of(type(self.seen.given)).items() if one.key == key)
+        wanted = [one for one in near.get("values") or () if isinstance(one, str) and one in by_text][:AT_ONCE]
+        frames: dict[str, Any] = {}
+        began, slow = time.monotonic(), 0.0
+        for text in wanted:
+            if frames and time.monotonic() - began > ROUND:
+                break
+            if not _may_go_on():
+                return {"frames": {}, "family": handle["family"], "few": 0}
+            at = time.monotonic()
+            frames[text] = self._frame(name, by_text[text])
+            slow = max(slow, time.monotonic() - at)
+        return {"frames": frames, "family": handle["family"], "few": 2 if slow > SLOW else None}
+
+    def _frame(self, name: str, value: object) -> dict[str, Any] | None:
+        """What differs on the page with another value; None where it cannot be said at once."""
+        try:
+            finding = moved(self.seen, **{name: value})
+        except InputError:
+            return None
+        if finding.figure is None:
+            return None
+        return {
+            "figure": differences(self._parts, self._dressed(finding.figure)),
+            "answer": pieces(finding.answer),
+            "strip": pieces(page.line_shown().replace(self.seen.line(), line_of(finding))),
+            "badges": list(finding.badges),
+        }
+
+
+def _come_near() -> None:
+    """Note which values a hand is near to."""
+    st.session_state[_NEAR] = st.session_state[_KEY].near
+
+
+def _may_go_on() -> bool:
+    """Whether one figure more may be worked out: where strangers use the app each visit has so many."""
+    if not uploads.is_public():
+        return True
+    where, sent = st.session_state.get(_COUNT, ("", 0))
+    here = page.shown()
+    name = "" if here is None else here.name
+    sent = sent + 1 if where == name else 1
+    st.session_state[_COUNT] = (name, sent)
+    return bool(sent <= PUBLIC)

@@ -1,0 +1,234 @@
+// A figure that follows a handle. When a hand comes near a slider, the server is asked for what the figure would be at its
+// values, the nearest first; while it is moved, each is drawn in place by the plotly of Streamlit's own chart, with the
+// sentence and the strip. On release the page runs as ever, and shows the same.
+
+const AT_REST = 500; // ms after which a sentence is spoken
+const FAMILIES = 24;
+const FIGURES = 12;
+let app = null;
+let now = { handles: {} }; // what the server shows
+let near = null; // key of the handle that a hand is at
+let held = false;
+let asked = false;
+let pending = null; // the value that is still to be drawn
+let drawing = false;
+let ours = null; // the data that were drawn here last
+let speaking = 0;
+const families = new Map(); // name -> figure it is relative to, and values in words -> what differs
+const figures = new Map(); // figures as the server drew them, by name
+const texts = new Map(); // text that was written over -> what it was
+
+export default function (component) {
+  app = component;
+  const { data, parentElement } = component;
+  now = data;
+  if (!document.querySelector('.follow-aloud')) {
+    const live = document.createElement('div');
+    live.className = 'follow-aloud aloud';
+    live.role = 'status';
+    parentElement.append(live);
+  }
+  asked = false;
+  if (data.frames) take(data);
+  else settle();
+  watch();
+  ask();
+}
+
+function take({ base, family, frames, few }) {
+  const known = keep(families, family, FAMILIES, { base, found: new Map(), few: null });
+  known.few = few ?? known.few;
+  for (const [value, frame] of Object.entries(frames)) known.found.set(value, frame);
+  if (pending === null && held) pending = standing();
+  draw();
+}
+
+function keep(map, name, room, fresh) {
+  const one = map.get(name) ?? fresh;
+  map.delete(name);
+  map.set(name, one);
+  if (map.size > room) map.delete(map.keys().next().value);
+  return one;
+}
+
+// The page has run: it shows what the server has, unless a hand still holds on.
+function settle() {
+  if (held) return;
+  requestAnimationFrame(() =>
+    requestAnimationFrame(() => {
+      if (held) return;
+      const plot = chart();
+      if (plot && ours && plot.data === ours) restore();
+      else clear();
+    }),
+  );
+}
+
+function clear() {
+  texts.clear();
+  mark(false, false);
+}
+
+function mark(follows, waits) {
+  document.documentElement.classList.toggle('follows', follows);
+  document.documentElement.classList.toggle('waits', waits);
+}
+
+function chart() {
+  return now.part ? document.querySelector(`.st-key-${CSS.escape(now.part)} .js-plotly-plot`) : null;
+}
+
+// The figure as the server drew it, once it stands.
+function snapshot() {
+  const plot = chart();
+  const base = plot?.layout?.meta?.base;
+  if (!base || plot.data === ours) return;
+  figures.delete(base);
+  keep(figures, base, FIGURES, { data: plot.data, layout: { ...plot.layout } });
+}
+
+const idle = () => document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning';
+
+function box(key) {
+  return document.querySelector(`.st-key-${CSS.escape(key)}`);
+}
+
+function standing() {
+  const one = near && box(near)?.querySelector('input[type=range]');
+  return one ? one.getAttribute('aria-valuetext') : null;
+}
+
+// The server works values out while nothing else runs; what is asked for next is what lies next to the handle.
+function ask() {
+  if (!near || asked || !app || !now.handles[near]) return;
+  if (!idle()) return void setTimeout(ask, 60);
+  snapshot();
+  const { values, family } = now.handles[near];
+  const known = families.get(family);
+  const here = Math.max(values.indexOf(standing()), 0);
+  const order = values.map((value, at) => [Math.abs(at - here), value]).sort((a, b) => a[0] - b[0]);
+  const most = known?.few ?? Infinity;
+  const wanted = order.filter(([far, value]) => far <= most && !known?.found.has(value)).map(([, value]) => value);
+  if (!wanted.length || most === 0) return;
+  asked = true;
+  setTimeout(() => (asked = false), 5000); // the page was run meanwhile, and the question is lost
+  app.setTriggerValue('near', { base: now.base, handle: near, values: wanted.slice(0, 12) });
+}
+
+function come(event) {
+  const key = Object.keys(now.handles).find(one => event.target.closest?.(`.st-key-${CSS.escape(one)}`));
+  if (event.type === 'pointerdown') held = Boolean(key);
+  if (key) {
+    near = key;
+    watch();
+    ask();
+  } else if (event.type !== 'focusin' && !held && !box(near ?? ' ')?.contains(document.activeElement)) {
+    near = null;
+  }
+}
+
+const seen = new MutationObserver(() => {
+  if (!near || !now.handles[near]) return;
+  pending = standing();
+  if (!drawing) requestAnimationFrame(draw);
+});
+
+function watch() {
+  seen.disconnect();
+  const one = near && box(near);
+  if (one) seen.observe(one, { subtree: true, attributeFilter: ['aria-valuetext'] });
+}
+
+for (const kind of ['pointerover', 'pointerdown', 'focusin']) document.addEventListener(kind, come, true);
+for (const kind of ['pointerup', 'pointercancel'])
+  document.addEventListener(kind, () => setTimeout(() => (held = false)), true);
+
+async function draw() {
+  if (drawing || pending === null || !near) return;
+  const handle = now.handles[near];
+  const value = pending;
+  pending = null;
+  if (value === handle.at) return void restore();
+  const known = families.get(handle.family);
+  const frame = known?.found.get(value);
+  const figure = known && figures.get(known.base);
+  const plot = chart();
+  if (!frame || !figure || !plot || !window.Plotly) {
+    mark(true, true);
+    ask();
+    return;
+  }
+  drawing = true;
+  try {
+    await react(plot, figure, frame.figure);
+  } finally {
+    drawing = false;
+  }
+  say('.st-key-answer', frame.answer);
+  say('.st-key-heading [data-testid=stCaptionContainer]', frame.strip);
+  badges(frame.badges);
+  mark(true, false);
+  plot.dataset.follows = value;
+  speak(frame.answer.join(''));
+  if (pending !== null) requestAnimationFrame(draw);
+}
+
+async function restore() {
+  const figure = figures.get(now.base);
+  const plot = chart();
+  if (figure && plot && plot.data === ours) await react(plot, figure, []);
+  for (const [node, text] of texts) node.nodeValue = text;
+  badges(null);
+  if (plot) delete plot.dataset.follows;
+  clear();
+}
+
+// Both are drawn from the figure that the server drew, whose parts stay as they are.
+function react(plot, figure, differences) {
+  const { width, height, selections } = plot.layout;
+  const { template, ...rest } = figure.layout;
+  let parts = { data: figure.data.map(one => ({ ...one })), layout: { ...structuredClone(rest), width, height } };
+  if (selections) parts.layout.selections = selections;
+  for (const [path, ...value] of differences) parts = put(parts, path, value);
+  parts.layout.template = template;
+  ours = parts.data;
+  return window.Plotly.react(plot, parts.data, parts.layout);
+}
+
+function put(parts, [first, ...path], value) {
+  const made = Array.isArray(parts) ? [...parts] : { ...parts };
+  if (path.length) made[first] = put(made[first] ?? {}, path, value);
+  else if (value.length) made[first] = value[0];
+  else delete made[first];
+  return made;
+}
+
+// Text of a sentence is written over piece by piece: so it looks as it did, and the page writes over it in its turn.
+function say(place, pieces) {
+  const root = document.querySelector(`${place} p`);
+  if (!root || !pieces) return;
+  const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const nodes = [];
+  while (walk.nextNode()) nodes.push(walk.currentNode);
+  const same = nodes.length === pieces.length;
+  nodes.forEach((node, at) => {
+    const text = same ? pieces[at] : at ? '' : pieces.join('');
+    if (!texts.has(node)) texts.set(node, node.nodeValue);
+    if (node.nodeValue !== text) node.nodeValue = text;
+  });
+}
+
+function badges(names) {
+  for (const one of document.querySelectorAll('.st-key-heading .stMarkdownBadge')) {
+    const name = one.textContent.trim();
+    one.style.display = names && !names.some(known => name.endsWith(known)) ? 'none' : '';
+  }
+}
+
+function speak(text) {
+  clearTimeout(speaking);
+  speaking = setTimeout(() => {
+    const live = document.querySelector('.follow-aloud');
+    if (live) live.textContent = text;
+  }, AT_REST);
+}

@@ -3,17 +3,20 @@
 // sentence and the strip. On release the page runs as ever, and shows the same.
 
 const AT_REST = 500; // ms after which a sentence is spoken
+const SOON = 500; // ms within which Streamlit tells the server of a slider that was moved
 const FAMILIES = 24;
 const FIGURES = 12;
 let app = null;
 let now = { handles: {} }; // what the server shows
 let near = null; // key of the handle that a hand is at
 let held = false;
-let asked = false;
+let asked = 0; // until when an answer is waited for
+let quiet = 0; // until when nothing is asked: what is told in one moment goes to one part of the page, or to all of it
 let pending = null; // the value that is still to be drawn
 let drawing = false;
 let ours = null; // the data that were drawn here last
 let speaking = 0;
+let later = 0;
 const families = new Map(); // name -> figure it is relative to, and values in words -> what differs
 const figures = new Map(); // figures as the server drew them, by name
 const texts = new Map(); // text that was written over -> what it was
@@ -28,7 +31,7 @@ export default function (component) {
     live.role = 'status';
     parentElement.append(live);
   }
-  asked = false;
+  asked = 0;
   if (data.frames) take(data);
   else settle();
   watch();
@@ -100,8 +103,9 @@ function standing() {
 
 // The server works values out while nothing else runs; what is asked for next is what lies next to the handle.
 function ask() {
-  if (!near || asked || !app || !now.handles[near]) return;
-  if (!idle()) return void setTimeout(ask, 60);
+  clearTimeout(later);
+  if (!near || !app || !now.handles[near]) return;
+  if (!idle() || performance.now() < Math.max(asked, quiet)) return void (later = setTimeout(ask, 40));
   snapshot();
   const { values, family } = now.handles[near];
   const known = families.get(family);
@@ -110,8 +114,7 @@ function ask() {
   const most = known?.few ?? Infinity;
   const wanted = order.filter(([far, value]) => far <= most && !known?.found.has(value)).map(([, value]) => value);
   if (!wanted.length || most === 0) return;
-  asked = true;
-  setTimeout(() => (asked = false), 5000); // the page was run meanwhile, and the question is lost
+  asked = performance.now() + 5000; // where the page is run meanwhile, the question is lost
   app.setTriggerValue('near', { base: now.base, handle: near, values: wanted.slice(0, 12) });
 }
 
@@ -122,9 +125,13 @@ function come(event) {
     near = key;
     watch();
     ask();
-  } else if (event.type !== 'focusin' && !held && !box(near ?? ' ')?.contains(document.activeElement)) {
+  } else if (!held && (event.type !== 'pointerover' || !box(near ?? ' ')?.contains(document.activeElement))) {
     near = null;
   }
+}
+
+function hush() {
+  quiet = performance.now() + SOON;
 }
 
 const seen = new MutationObserver(() => {
@@ -140,8 +147,16 @@ function watch() {
 }
 
 for (const kind of ['pointerover', 'pointerdown', 'focusin']) document.addEventListener(kind, come, true);
+document.addEventListener('keydown', hush, true);
 for (const kind of ['pointerup', 'pointercancel'])
-  document.addEventListener(kind, () => setTimeout(() => (held = false)), true);
+  document.addEventListener(
+    kind,
+    () => {
+      hush();
+      setTimeout(() => (held = false));
+    },
+    true,
+  );
 
 async function draw() {
   if (drawing || pending === null || !near) return;

@@ -29,6 +29,7 @@ from treedp_core.figures.base.differences import differences
 from treedp_core.figures.base.draft import Draft, unchecked
 from treedp_core.registry import generation
 from treedp_core.views.inputs import parameters_of
+from treedp_core.words import unbroken
 
 _PLACE: Final = "follow"
 _KEY: Final = "follow_script"
@@ -62,6 +63,11 @@ class Stage:
         question = None if seen.work is None else seen.work.question
         of = seen.tables.value.fingerprints
         return key_of(seen.entry.name, sorted(texts.items()), of, question, generation(), self.look)
+
+    @cached_property
+    def settings(self) -> list[Any]:
+        """What every setting was when the page ran."""
+        return _settings()
 
     @cached_property
     def handles(self) -> dict[str, dict[str, Any]]:
@@ -109,7 +115,12 @@ class Stage:
 
     @unchecked()
     def _answer(self) -> None:
-        """Tell the browser what can be dragged, and what it shows for the values that a hand is near to."""
+        """Tell the browser what can be dragged, and what it shows for the values that a hand is near to.
+
+        What a browser tells in one moment goes to one part of the page, also what concerns all of it: then all is run.
+        """
+        if self.settings != _settings():
+            st.rerun()
         told = {
             "base": self.base, "part": self.seen.entry.part, "handles": self.handles,
             **self._found(st.session_state.pop(_NEAR, None)),
@@ -147,10 +158,14 @@ class Stage:
             return None
         return {
             "figure": differences(self._parts, self._dressed(finding.figure)),
-            "answer": pieces(finding.answer),
+            "answer": pieces(unbroken(finding.answer)),
             "strip": pieces(page.line_shown().replace(self.seen.line(), line_of(finding))),
             "badges": list(finding.badges),
         }
+
+
+def _settings() -> list[Any]:
+    return [one.value for one in REG.values()]
 
 
 def _come_near() -> None:

@@ -173,6 +173,8 @@ class Setting(Parameter[T]):
         if self.grid:
             return self.choices(self.value)
         ends, kind = self._ends(), cast("type[Any]", type(self.default))
+        if set(ends) < {"min_value", "max_value", "step"}:
+            return []
         n_steps = round((ends["max_value"] - ends["min_value"]) / ends["step"])
         return [] if n_steps > MOST_STOPS else [
             kind(round(ends["min_value"] + at * ends["step"], 10)) for at in range(n_steps + 1)

@@ -93,8 +93,7 @@ def pieces(words: str) -> list[str]:
     >>> pieces("a **b** `c*` 2 \* 3")
     ['a ', 'b', ' ', 'c*', ' 2 * 3']
     """
-    found, at = [""], 0
-    shown = unbroken(words.strip())
+    found, at, shown = [""], 0, words.strip()
     for mark in _SPANS.finditer(shown):
         found[-1] += shown[at : mark.start()]
         at = mark.end()

@@ -69,20 +69,35 @@ def contrast(first: str, second: str) -> float:
 
 def decoded(figure: Any) -> dict[str, Any]:
     """The figure as the browser gets it, its packed arrays unpacked to lists."""
+    unpacked: dict[str, Any] = unpack(json.loads((figure.figure() if isinstance(figure, Draft) else figure).to_json()))
+    return unpacked
 
-    def unpack(item: Any) -> Any:
-        if isinstance(item, dict) and "bdata" in item:
-            flat = np.frombuffer(base64.b64decode(item["bdata"]), dtype=item["dtype"])
-            shape = [int(n) for n in str(item.get("shape", len(flat))).split(",")]
-            return flat.reshape(shape).tolist()
-        if isinstance(item, dict):
-            return {key: unpack(value) for key, value in item.items()}
-        return [unpack(value) for value in item] if isinstance(item, list) else item
 
-    return unpack(json.loads((figure.figure() if isinstance(figure, Draft) else figure).to_json()))
+def unpack(item: Any) -> Any:
+    """The same with packed arrays as lists."""
+    if isinstance(item, dict) and "bdata" in item:
+        flat = np.frombuffer(base64.b64decode(item["bdata"]), dtype=item["dtype"])
+        shape = [int(n) for n in str(item.get("shape", len(flat))).split(",")]
+        return flat.reshape(shape).tolist()
+    if isinstance(item, dict):
+        return {key: unpack(value) for key, value in item.items()}
+    return [unpack(value) for value in item] if isinstance(item, list) else item
 
 
 def data_range(axis: dict[str, Any]) -> tuple[float, float]:
     """An axis range in data units."""
     low, high = axis["range"]
     return (math.pow(10, low), math.pow(10, high)) if axis.get("type") == "log" else (low, high)
+
+
+def near(a: Any, b: Any) -> bool:
+    """Whether two figures are the same, numbers to the seven digits in which they are sent."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(near(a[name], b[name]) for name in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(near, a, b))
+    if isinstance(a, float) or isinstance(b, float):
+        both = a is not None and b is not None and not isinstance(a, str) and not isinstance(b, str)
+        same = (np.isnan(a) and np.isnan(b)) or abs(a - b) <= 1e-6 * max(abs(a), abs(b)) if both else False
+        return bool(same) or (a is None and np.isnan(b)) or (b is None and np.isnan(a))
+    return bool(a == b)

@@ -6,9 +6,12 @@ const AT_REST = 500; // ms after which a sentence is spoken
 const SOON = 500; // ms within which Streamlit tells the server of a slider that was moved
 const FAMILIES = 24;
 const FIGURES = 12;
+const VALUES = 128;
 let app = null;
 let now = { handles: {} }; // what the server shows
+let root = null; // is gone on a page whose figure follows nothing
 let near = null; // key of the handle that a hand is at
+let loose = null; // where what is no slider is dragged to
 let held = false;
 let asked = 0; // until when an answer is waited for
 let quiet = 0; // until when nothing is asked: what is told in one moment goes to one part of the page, or to all of it
@@ -17,7 +20,7 @@ let drawing = false;
 let ours = null; // the data that were drawn here last
 let speaking = 0;
 let later = 0;
-const families = new Map(); // name -> figure it is relative to, and values in words -> what differs
+const families = new Map(); // name -> values in words -> what differs from a figure of the server's
 const figures = new Map(); // figures as the server drew them, by name
 const texts = new Map(); // text that was written over -> what it was
 
@@ -25,6 +28,7 @@ export default function (component) {
   app = component;
   const { data, parentElement } = component;
   now = data;
+  root = parentElement;
   if (!document.querySelector('.follow-aloud')) {
     const live = document.createElement('div');
     live.className = 'follow-aloud aloud';
@@ -32,6 +36,7 @@ export default function (component) {
     parentElement.append(live);
   }
   asked = 0;
+  document.querySelector('.st-key-stage')?.addEventListener('pointerover', listen);
   if (data.frames) take(data);
   else settle();
   watch();
@@ -39,15 +44,16 @@ export default function (component) {
 }
 
 function take({ base, family, frames, few }) {
-  const known = keep(families, family, FAMILIES, { base, found: new Map(), few: null });
+  const known = keep(families, family, FAMILIES, { found: new Map(), few: null });
   known.few = few ?? known.few;
-  for (const [value, frame] of Object.entries(frames)) known.found.set(value, frame);
-  if (pending === null && held) pending = standing();
+  for (const [value, frame] of Object.entries(frames)) keep(known.found, value, VALUES, frame && { ...frame, base });
+  const last = Object.keys(frames).at(-1);
+  if (held && pending === null) pending = loose === null ? standing() : last;
   draw();
 }
 
 function keep(map, name, room, fresh) {
-  const one = map.get(name) ?? fresh;
+  const one = map.get(name) ?? fresh ?? null;
   map.delete(name);
   map.set(name, one);
   if (map.size > room) map.delete(map.keys().next().value);
@@ -57,12 +63,14 @@ function keep(map, name, room, fresh) {
 // The page has run: it shows what the server has, unless a hand still holds on.
 function settle() {
   if (held) return;
+  loose = null;
   requestAnimationFrame(() =>
     requestAnimationFrame(() => {
       if (held) return;
       const plot = chart();
       if (plot && ours && plot.data === ours) restore();
       else clear();
+      zoomIn(plot);
     }),
   );
 }
@@ -81,13 +89,63 @@ function chart() {
   return now.part ? document.querySelector(`.st-key-${CSS.escape(now.part)} .js-plotly-plot`) : null;
 }
 
+// A picture that draws itself takes what it is told, and with nothing what the server told it last.
+function picture() {
+  return document.querySelector('.st-key-stage .ranges');
+}
+
+// A range that is dragged over the figure tells both of its ends.
+const heard = new WeakSet();
+
+function listen() {
+  const plot = chart();
+  if (!now.handles.brush || !plot?.on || heard.has(plot)) return;
+  heard.add(plot);
+  plot.on('plotly_selecting', event => {
+    if (event?.range?.x) tell(plot, 'brush', event.range.x.join(' '));
+  });
+}
+
+function tell(element, handle, value) {
+  element.dispatchEvent(new CustomEvent('follow', { bubbles: true, detail: { handle, value } }));
+}
+
+// Streamlit puts another chart in the place of one that has changed: what was zoomed in to is so again.
+let zoom = null;
+
+function noteZoom() {
+  const plot = chart();
+  if (!plot?._fullLayout) return;
+  const ends = one => Object.fromEntries(Object.keys(one).map(axis => [axis, plot._fullLayout[axis]?.range.join()]));
+  if (zoom && JSON.stringify(ends(zoom.ends)) === JSON.stringify(zoom.ends)) return;
+  const axes = Object.keys(plot._fullLayout._preGUI ?? {}).map(path => path.match(/^([xy]axis\d*)\.range/)?.[1]);
+  const zoomed = Object.fromEntries(axes.filter(Boolean).map(axis => [axis]));
+  zoom = axes.some(Boolean) ? { of: plot.layout.uirevision, ends: ends(zoomed) } : null;
+}
+
+function zoomIn(plot) {
+  if (!zoom || plot?.layout?.uirevision !== zoom.of) return;
+  const ranges = Object.entries(zoom.ends).map(([axis, ends]) => [`${axis}.range`, ends.split(',').map(Number)]);
+  if (ranges.some(([path, ends]) => plot._fullLayout[path.split('.')[0]]?.range.join() !== ends.join()))
+    window.Plotly?.relayout(plot, Object.fromEntries(ranges));
+}
+
 // The figure as the server drew it, once it stands.
 function snapshot() {
   const plot = chart();
   const base = plot?.layout?.meta?.base;
   if (!base || plot.data === ours) return;
+  const { template, ...rest } = plot.layout;
+  const layout = structuredClone(rest);
+  for (const [path, was] of Object.entries(plot._fullLayout._preGUI ?? {})) {
+    const names = path.match(/[^.[\]]+/g); // what is zoomed in to is plotly's to keep, over what the server said
+    const last = names.pop();
+    const part = names.reduce((one, name) => one?.[name], layout);
+    if (part && was === null) delete part[last];
+    else if (part) part[last] = was;
+  }
   figures.delete(base);
-  keep(figures, base, FIGURES, { data: plot.data, layout: { ...plot.layout } });
+  keep(figures, base, FIGURES, { data: plot.data, layout: { ...layout, template } });
 }
 
 const idle = () => document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning';
@@ -97,6 +155,7 @@ function box(key) {
 }
 
 function standing() {
+  if (loose !== null) return loose;
   const one = near && box(near)?.querySelector('input[type=range]');
   return one ? one.getAttribute('aria-valuetext') : null;
 }
@@ -104,22 +163,42 @@ function standing() {
 // The server works values out while nothing else runs; what is asked for next is what lies next to the handle.
 function ask() {
   clearTimeout(later);
-  if (!near || !app || !now.handles[near]) return;
+  if (!near || !root?.isConnected || !now.handles[near]) return;
   if (!idle() || performance.now() < Math.max(asked, quiet)) return void (later = setTimeout(ask, 40));
   snapshot();
-  const { values, family } = now.handles[near];
+  const { values, family, at } = now.handles[near];
   const known = families.get(family);
+  if (loose !== null) {
+    if (loose !== at && !known?.found.has(loose)) askFor([loose]);
+    return;
+  }
+  if (!values) return;
   const here = Math.max(values.indexOf(standing()), 0);
   const order = values.map((value, at) => [Math.abs(at - here), value]).sort((a, b) => a[0] - b[0]);
   const most = known?.few ?? Infinity;
   const wanted = order.filter(([far, value]) => far <= most && !known?.found.has(value)).map(([, value]) => value);
   if (!wanted.length || most === 0) return;
-  asked = performance.now() + 5000; // where the page is run meanwhile, the question is lost
-  app.setTriggerValue('near', { base: now.base, handle: near, values: wanted.slice(0, 12) });
+  askFor(wanted.slice(0, 12));
 }
 
+function askFor(values) {
+  asked = performance.now() + 5000; // where the page is run meanwhile, the question is lost
+  app.setTriggerValue('near', { base: now.base, handle: near, values });
+}
+
+// What is dragged and is no slider tells so itself; it takes too many values to have them worked out beforehand.
+document.addEventListener('follow', ({ detail }) => {
+  if (!root?.isConnected || !now.handles[detail.handle]) return;
+  [near, held, loose, quiet] = [detail.handle, true, detail.value, 0];
+  pending = loose;
+  if (!drawing) requestAnimationFrame(draw);
+});
+
 function come(event) {
+  if (!root?.isConnected) return;
   const key = Object.keys(now.handles).find(one => event.target.closest?.(`.st-key-${CSS.escape(one)}`));
+  if (loose !== null && held) return;
+  loose = null;
   if (event.type === 'pointerdown') held = Boolean(key);
   if (key) {
     near = key;
@@ -131,11 +210,12 @@ function come(event) {
 }
 
 function hush() {
+  noteZoom();
   quiet = performance.now() + SOON;
 }
 
 const seen = new MutationObserver(() => {
-  if (!near || !now.handles[near]) return;
+  if (!near || !root?.isConnected || !now.handles[near]) return;
   pending = standing();
   if (!drawing) requestAnimationFrame(draw);
 });
@@ -166,16 +246,16 @@ async function draw() {
   if (value === handle.at) return void restore();
   const known = families.get(handle.family);
   const frame = known?.found.get(value);
-  const figure = known && figures.get(known.base);
-  const plot = chart();
-  if (!frame || !figure || !plot || !window.Plotly) {
-    mark(true, true);
-    ask();
-    return;
+  const figure = frame && figures.get(frame.base);
+  const [plot, drawn] = [chart(), picture()];
+  if (!frame || !(drawn || (figure && plot && window.Plotly))) {
+    if (loose === null) mark(true, true);
+    return void ask();
   }
   drawing = true;
   try {
-    await react(plot, figure, frame.figure);
+    if (drawn) drawn.put(frame.picture);
+    else if (!handle.still) await react(plot, figure, frame.figure);
   } finally {
     drawing = false;
   }
@@ -183,18 +263,20 @@ async function draw() {
   say('.st-key-heading [data-testid=stCaptionContainer]', frame.strip);
   badges(frame.badges);
   mark(true, false);
-  plot.dataset.follows = value;
+  (plot ?? drawn).dataset.follows = value;
   speak(frame.answer.join(''));
   if (pending !== null) requestAnimationFrame(draw);
+  else if (loose !== null) ask();
 }
 
 async function restore() {
   const figure = figures.get(now.base);
   const plot = chart();
   if (figure && plot && plot.data === ours) await react(plot, figure, []);
+  picture()?.put(null);
   for (const [node, text] of texts) node.nodeValue = text;
   badges(null);
-  if (plot) delete plot.dataset.follows;
+  for (const one of document.querySelectorAll('[data-follows]')) delete one.dataset.follows;
   clear();
 }
 

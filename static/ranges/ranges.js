@@ -5,6 +5,11 @@ const SVG = 'http://www.w3.org/2000/svg';
 const SHADES = [0.15, 0.4, 0.7, 1];
 
 export default function ({ data, parentElement }) {
+  const box = show({ data, parentElement });
+  box.put = other => show({ data: other ?? data, parentElement });
+}
+
+function show({ data, parentElement }) {
   const bins = data.truth.length;
   const box = parentElement.querySelector('.ranges') ?? parentElement.appendChild(element('div', 'ranges'));
   const opened = `${bins}: ${data.range}`;
@@ -26,6 +31,7 @@ export default function ({ data, parentElement }) {
   live.role = 'status';
   box.replaceChildren(row('Range', strip, said), ...rows.map(one => one.row), live);
   draw();
+  return box;
 
   function draw() {
     box.dataset.range = [start, stop];

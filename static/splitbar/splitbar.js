@@ -48,6 +48,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const moved = ends.map((end, i) => (i === k ? to : i < k ? Math.min(end, to) : Math.max(end, to)));
     free.forEach((at, i) => (shares[at] = moved[i] - (i ? moved[i - 1] : 0)));
     draw();
+    const value = shares.map(share => share / 1000).join(', ');
+    bar.dispatchEvent(new CustomEvent('follow', { bubbles: true, detail: { handle: data.name, value } }));
   }
 
   function border(left, right, k) {

@@ -105,7 +105,8 @@ def test_a_public_app_keeps_nothing_in_browsers(monkeypatch: pytest.MonkeyPatch)
     app.session_state["side_notebook"] = True
     app.run()
     assert not [one for one in app.toggle if one.key == autosave._SWITCH]
-    assert len(app.main.get("bidi_component")) == 1
+    scripts = [one.key for one in app.main.get("bidi_component")]
+    assert scripts == ["shell_script", "follow_script"], "and none that writes"
     assert "This browser keeps" not in words(app)
 
 

@@ -25,7 +25,7 @@ from pages.ui.page.scripts import script
 from pages.ui.page.view import Seen, line_of, moved
 from pages.ui.session import uploads
 from treedp_core.checks import InputError
-from treedp_core.figures.base.differences import differences
+from treedp_core.figures.base.differences import differences, written
 from treedp_core.figures.base.draft import Draft, unchecked
 from treedp_core.registry import generation
 from treedp_core.views.inputs import parameters_of
@@ -46,12 +46,51 @@ PUBLIC: Final = 100
 
 
 @dataclass(frozen=True)
+class Drag:
+    """What is dragged on a page besides its sliders: it takes more values than can be worked out beforehand.
+
+    Parameters
+    ----------
+    name : str
+        What the browser calls it.
+    keys : tuple of str
+        Settings that it moves.
+    at : str
+        Where it stands.
+    read : function
+        Where it is moved to -> values of inputs, by their names; it raises `InputError` or `ValueError`.
+    is_on_figure : bool
+        Whether it is dragged over the figure itself, which is not drawn anew under the hand.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    at: str
+    read: Callable[[str], dict[str, Any]]
+    is_on_figure: bool = False
+
+
+@dataclass(frozen=True)
 class Stage:
-    """The figure of the first screen: its view, how it is dressed, and by what that differs from window to window."""
+    """The figure of the first screen.
+
+    Parameters
+    ----------
+    seen : Seen
+    look : tuple
+        By what it differs from window to window.
+    dress : function, optional
+        A figure as the window shows it.
+    picture : function, optional
+        Inputs -> what a picture that draws itself in the browser is told of them, where that stands in its place.
+    drag : Drag, optional
+    """
 
     seen: Seen[Any]
-    dress: Callable[[Draft], go.Figure]
     look: tuple[Hashable, ...]
+    dress: Callable[[Draft], go.Figure] | None = None
+    picture: Callable[[Any], Mapping[str, Any]] | None = None
+    drag: Drag | None = None
 
     @cached_property
     def base(self) -> str:
@@ -82,13 +121,19 @@ class Stage:
             setting = REG.get(parameter.key)
             if setting is None or setting.key in idle or not (values := setting.stops()):
                 continue
-            others = {key: text for key, text in given.texts().items() if key != parameter.key}
             found[setting.key] = {
                 "values": [setting.written(value) for value in values],
                 "at": setting.written(getattr(given, name)),
-                "family": self._key(others | {"": (setting.key,)}),
+                "family": self._family(setting.key),
             }
+        if self.drag is not None:
+            found[self.drag.name] = {
+                "at": self.drag.at, "family": self._family(*self.drag.keys), "still": self.drag.is_on_figure,
+            }  # fmt: skip
         return found
+
+    def _family(self, *keys: str) -> str:
+        return self._key({key: text for key, text in self.seen.given.texts().items() if key not in keys} | {"": keys})
 
     def mark(self, fig: go.Figure) -> None:
         """Have the browser know which figure it shows, and keep what is zoomed in to while it is of the same tables."""
@@ -97,16 +142,20 @@ class Stage:
 
     def follow(self) -> None:
         """Have it follow the sliders it depends on; without any nothing is put on the page."""
+        name = _name_of_page()
+        if st.session_state.get(_COUNT, ("", 0))[0] != name:
+            st.session_state[_COUNT] = (name, 0)
         if self.handles:
             with st.container(key=_PLACE):
                 st.fragment(self._answer)()
 
     @cached_property
     def _parts(self) -> dict[str, Any]:
-        draft = self.seen.finding.figure
-        return {} if draft is None else self._dressed(draft)
+        return self._dressed(self.seen.finding.figure)
 
-    def _dressed(self, draft: Draft) -> dict[str, Any]:
+    def _dressed(self, draft: Draft | None) -> dict[str, Any]:
+        if draft is None or self.dress is None:
+            return {}
         fig = self.dress(draft)
         self.mark(fig)
         parts: dict[str, Any] = fig.to_plotly_json()
@@ -132,31 +181,39 @@ class Stage:
         if not isinstance(near, dict) or near.get("base") != self.base or near.get("handle") not in self.handles:
             return {}
         key = str(near["handle"])
-        handle, setting = self.handles[key], REG[key]
-        by_text = dict(zip(handle["values"], setting.stops(), strict=True))
-        name = next(name for name, one in parameters_of(type(self.seen.given)).items() if one.key == key)
-        wanted = [one for one in near.get("values") or () if isinstance(one, str) and one in by_text][:AT_ONCE]
+        handle, read = self.handles[key], self._reader(key)
+        wanted = [one for one in near.get("values") or () if isinstance(one, str)][:AT_ONCE]
         frames: dict[str, Any] = {}
         began, slow = time.monotonic(), 0.0
         for text in wanted:
             if frames and time.monotonic() - began > ROUND:
                 break
             if not _may_go_on():
-                return {"frames": {}, "family": handle["family"], "few": 0}
+                return {"frames": frames, "family": handle["family"], "few": 0}
             at = time.monotonic()
-            frames[text] = self._frame(name, by_text[text])
+            frames[text] = self._frame(read, text)
             slow = max(slow, time.monotonic() - at)
         return {"frames": frames, "family": handle["family"], "few": 2 if slow > SLOW else None}
 
-    def _frame(self, name: str, value: object) -> dict[str, Any] | None:
-        """What differs on the page with another value; None where it cannot be said at once."""
+    def _reader(self, key: str) -> Callable[[str], dict[str, Any]]:
+        """Return what reads where a handle stands: values of inputs by their names."""
+        if self.drag is not None and key == self.drag.name:
+            return self.drag.read
+        by_text = dict(zip(self.handles[key]["values"], REG[key].stops(), strict=True))
+        name = next(name for name, one in parameters_of(type(self.seen.given)).items() if one.key == key)
+        return lambda text: {name: by_text[text]}
+
+    def _frame(self, read: Callable[[str], dict[str, Any]], text: str) -> dict[str, Any] | None:
+        """What differs on the page with another value; None where it cannot be said at once, or there is none."""
         try:
-            finding = moved(self.seen, **{name: value})
-        except InputError:
+            values = read(text)
+            finding = moved(self.seen, **values)
+        except (InputError, LookupError, ValueError):
             return None
         if finding.figure is None:
             return None
         return {
+            "picture": None if self.picture is None else written(self.picture(self.seen.with_values(**values)[0])),
             "figure": differences(self._parts, self._dressed(finding.figure)),
             "answer": pieces(unbroken(finding.answer)),
             "strip": pieces(page.line_shown().replace(self.seen.line(), line_of(finding))),
@@ -175,11 +232,11 @@ def _come_near() -> None:
 
 def _may_go_on() -> bool:
     """Whether one figure more may be worked out: where strangers use the app each visit has so many."""
-    if not uploads.is_public():
-        return True
-    where, sent = st.session_state.get(_COUNT, ("", 0))
+    name, sent = st.session_state[_COUNT]
+    st.session_state[_COUNT] = (name, sent + 1)
+    return not uploads.is_public() or sent < PUBLIC
+
+
+def _name_of_page() -> str:
     here = page.shown()
-    name = "" if here is None else here.name
-    sent = sent + 1 if where == name else 1
-    st.session_state[_COUNT] = (name, sent)
-    return bool(sent <= PUBLIC)
+    return "" if here is None else here.name

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.ui.figure import export_dialog
-from pages.ui.figure.follow import Stage
+from pages.ui.figure.follow import Drag, Stage
 from pages.ui.inputs.glossary import said
 from pages.ui.inputs.settings import get
 from pages.ui.inputs.text import prose, small_print
@@ -51,6 +51,7 @@ def found(
     brush: Callable[[float, float], None] | None = None,
     has_code: bool = True,
     is_first: bool = False,
+    drag: Drag | None = None,
     **look: Any,
 ) -> str | None:
     """Show what a view found with its caption, notes and footer; with `select`, return the mark that was clicked.
@@ -64,6 +65,8 @@ def found(
         Whether a click is reported.
     brush : function, optional
         Called with both ends, in the unit of the x axis, before the page runs again when a range has been dragged.
+    drag : Drag, optional
+        What is dragged besides sliders, and the figure follows.
     has_code : bool
         Whether the code of the call is shown.
     look
@@ -74,7 +77,7 @@ def found(
         prose(answer)
         answer = ""
     if finding.figure is not None:
-        clicked = _figure(seen, finding.figure, answer, select=select, brush=brush, has_code=has_code)
+        clicked = _figure(seen, finding.figure, answer, select=select, brush=brush, has_code=has_code, drag=drag)
     elif not finding.is_empty:
         _table(seen, answer, **look)
     elif answer:
@@ -92,19 +95,19 @@ def _figure(
     select: bool,
     brush: Callable[[float, float], None] | None,
     has_code: bool,
+    drag: Drag | None,
 ) -> str | None:
     key, on_stage = seen.entry.part, bool(answer)
     dress = partial(dressed, is_brushed=brush is not None, on_stage=on_stage)
-    fig = dress(draft)
-    stage = Stage(seen, dress, (get("present"), st.session_state.get(NARROW), is_dark())) if on_stage else None
-    if stage is not None:
+    fig, stage = dress(draft), Stage(seen, _look(), dress, drag=drag)
+    if on_stage:
         stage.mark(fig)
     event = chart(
         fig, key=key, alt=seen.finding.alt, on_stage=on_stage,
         on_select=partial(_brushed, key, brush) if brush is not None else "rerun" if select else "ignore",
         selection_mode="points" if brush is None else "box",
     )  # fmt: skip
-    if stage is not None:
+    if on_stage:
         stage.follow()
     about = f"{seen.called.caption} {seen.finding.how}".strip()
     if answer:
@@ -147,6 +150,11 @@ def dressed(shown: Draft | go.Figure, *, is_brushed: bool = False, on_stage: boo
     return on_dark(fig) if is_dark() else fig
 
 
+def _look() -> tuple[bool, ...]:
+    """By what a figure differs from window to window."""
+    return bool(get("present")), bool(st.session_state.get(NARROW)), is_dark()
+
+
 def chart(fig: go.Figure, *, key: str, alt: str, on_stage: bool, **select: Any) -> Any:
     """Show a figure alone, as it is dressed; on the stage of the first screen it is as high as there is room."""
     with st.container(key=STAGE) if on_stage else nullcontext():
@@ -167,16 +175,26 @@ def staged(draw: Callable[[], object]) -> None:
         draw()
 
 
-def found_moving(seen: Seen[Any], draw: Callable[[], object], *, caption: str = "", how: str = "") -> None:
+def found_moving(
+    seen: Seen[Any],
+    draw: Callable[[], object],
+    *,
+    caption: str = "",
+    how: str = "",
+    picture: Callable[[Any], Mapping[str, Any]] | None = None,
+) -> None:
     """Show what a view found as a picture that draws itself in the browser: on the first screen if it has an answer.
 
     Where the view's own figure, which is pinned and exported, shows something else, the picture has its `caption`.
+    `picture` says what it is told of other inputs.
     """
     finding = seen.finding
     about = f"{caption or seen.called.caption} {how or finding.how}".strip()
     if finding.answer:
         staged(draw)
         say(finding.answer)
+        if picture is not None:
+            Stage(seen, _look(), picture=picture).follow()
     else:
         with st.container(height=MOVING_HEIGHT, border=False):
             draw()

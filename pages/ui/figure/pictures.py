@@ -31,9 +31,13 @@ HOW: Final = "Drag the ends or the middle, or use the arrow keys; nothing is ask
 
 def show_range(seen: Seen[AnyRanges], *, key: str, shown: tuple[int, int] = (0, 0)) -> None:
     """Show a range that is dragged: on the first screen where the view has an answer, else with its words below."""
-    found = ways(seen.inputs, remember)
-    draw = partial(_draggable, LABEL, for_browser(found, shown), key=key)
-    frame.found_moving(seen, draw, caption=f"{CAPTION}{how(found)}", how=HOW)
+
+    def picture(inputs: AnyRanges) -> Mapping[str, object]:
+        return {"label": LABEL, **for_browser(ways(inputs, remember), shown)}
+
+    draw = partial(_draggable, picture(seen.inputs), key=key)
+    caption = f"{CAPTION}{how(ways(seen.inputs, remember))}"
+    frame.found_moving(seen, draw, caption=caption, how=HOW, picture=picture)
 
 
 def one_range(inputs: ExampleInputs, page: str, *, key: str) -> None:
@@ -55,6 +59,6 @@ def _heading(text: str, *badges: str) -> None:
             show_badge(one)
 
 
-def _draggable(label: str, found: Mapping[str, object], *, key: str) -> None:
+def _draggable(told: Mapping[str, object], *, key: str) -> None:
     """Show the ways to answer a range, as `treedp_core.studies.ranges.for_browser` writes them."""
-    script("ranges", isolate_styles=False)(data={"label": label, **found}, key=key, height="stretch")
+    script("ranges", isolate_styles=False)(data=told, key=key, height="stretch")

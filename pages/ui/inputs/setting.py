@@ -15,6 +15,7 @@ from treedp_core.registry import Table
 from treedp_core.studies.methods.terms import explained
 from treedp_core.views import parameters
 from treedp_core.views.parameters import MAX_TEXT, Check, Parameter
+from treedp_core.words import setting_text
 
 T = TypeVar("T")
 Look = Literal["", "segments", "pills", "select", "slider", "number", "text", "toggle"]
@@ -182,7 +183,7 @@ class Setting(Parameter[T]):
 
     def written(self, value: Any) -> str:
         """Return what its slider says that it stands at."""
-        return self.label_of(value) if self.grid else f"{value:g}"
+        return self.label_of(value) if self.grid else setting_text(value)
 
     def _usual_look(self) -> Look:
         if self.options is not None:

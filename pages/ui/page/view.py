@@ -84,6 +84,10 @@ class Seen(Generic[AnyInputs]):
         """Return what a function of the core makes of the same inputs, tables and work."""
         return function(self.found_for, self.tables.value, slow=self.value, memo=remember, **more)
 
+    def with_values(self, **values: Any) -> tuple[AnyInputs, Ran[Tables]]:
+        """Return the inputs and tables that the view would be called with at other values of its controls."""
+        return self.of_given(replace(self.given, **values))
+
     def line(self) -> str:
         """Return what the finding was made from in one line (Markdown)."""
         return line_of(self.finding)
@@ -152,7 +156,7 @@ def moved(seen: Seen[AnyInputs], **values: Any) -> Finding:
     InputError
         What the view refuses.
     """
-    inputs, chosen = seen.of_given(replace(seen.given, **values))
+    inputs, chosen = seen.with_values(**values)
     entry, tables, slow = seen.entry, chosen.value, None
     asked = None if entry.slow is None else entry.slow(inputs, tables)
     if asked is not None and asked.is_quick:

@@ -10,6 +10,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui.figure import frame
+from pages.ui.figure.follow import Drag
 from pages.ui.inputs.setting import in_a_row
 from pages.ui.inputs.text import lit, small_print
 from pages.ui.page.page import Told
@@ -49,7 +50,7 @@ def show() -> Told:
         st.session_state[_GOOD] = _units()
         with place:
             _start_from(seen.of(budget.comparison).rows)
-    frame.found(seen)
+    frame.found(seen, drag=Drag(BAR, (s.SHARES.key,), seen.given.shares, lambda text: {"shares": text}))
     _unspent()
     say(seen, SEARCHED)
     return seen.told(more=partial(_more, seen))
@@ -182,7 +183,7 @@ def _bar(
     """
     rows = [(name, share, at in fixed) for at, (name, share) in enumerate(zip(names, units, strict=True))]
     script("splitbar", isolate_styles=False)(
-        data={"label": label, "rows": rows}, key=key,
+        data={"label": label, "rows": rows, "name": key}, key=key,
         on_moved_change=partial(_take_moved, key, tuple(units), frozenset(fixed), on_move),
     )  # fmt: skip
 

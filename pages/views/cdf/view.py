@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.ui.figure import frame
 from pages.ui.figure.controls import draw_again
+from pages.ui.figure.follow import Drag
 from pages.ui.inputs.inactive_settings import NO_DELTA, NOTHING_DRAWN, ONE_REPLACED, PLAIN
 from pages.ui.inputs.setting import in_a_row, take
 from pages.ui.inputs.text import cards, small_print
@@ -22,6 +23,7 @@ from pages.ui.tables.store import dataset, sample, sources, unit_of
 from pages.views.cdf import settings as s
 from pages.views.cdf import source
 from pages.views.cdf.source import bins_in, choose
+from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.notebook.code import Ran, call
@@ -72,7 +74,7 @@ def release() -> Told:
         VIEWS["cdf.release"], inputs_now(CdfInputs),
         of=lambda one: (_beside(one, data.value, [one.mechanism]), tables),
     )  # fmt: skip
-    frame.found(seen, brush=partial(_brush, bins))
+    frame.found(seen, brush=partial(_brush, bins), drag=_range(bins))
     say_of_bins()
     note_of_delta([seen.inputs.mechanism], "cdf_set_delta", bins.total)
     tuning_provenance.note("cdf")
@@ -173,6 +175,16 @@ def _set_range(bins: Bins, start: int, stop: int) -> None:
 def _brush(bins: Bins, start: float, stop: float) -> None:
     """Take the range that was dragged over a figure, rounded to edges of bins."""
     _set_range(bins, bins.bin_at(start), bins.bin_at(stop))
+
+
+def _range(bins: Bins) -> Drag:
+    """The range that is dragged over the figure: both ends, in the unit of its axis."""
+
+    def read(text: str) -> dict[str, Any]:
+        start, stop = sorted(checks.number("range", float(end)) for end in text.split())
+        return dict(zip(("start", "stop"), bins.ends(bins.bin_at(start), bins.bin_at(stop)), strict=True))
+
+    return Drag("brush", (s.FROM.key, s.TO.key), "", read, is_on_figure=True)
 
 
 def _bins_wanted(bins: Bins, tables: Tables) -> tuple[int, int]:

@@ -32,21 +32,23 @@ def applied(parts: Mapping[str, Any], found: Sequence[Difference]) -> dict[str, 
     >>> applied({"data": [{"y": [1, 2]}]}, [[["data", 0, "y"], [1, 3]]])
     {'data': [{'y': [1, 3]}]}
     """
-    made: Any = dict(parts)
+    made: object = parts
     for path, *value in found:
         made = _put(made, path, value)
-    return dict(made)
+    return dict(made) if isinstance(made, Mapping) else {}
 
 
-def _put(parts: Any, path: Sequence[str | int], value: list[Any]) -> Any:
+def _put(parts: object, path: Sequence[str | int], value: list[object]) -> object:
     first, *rest = path
-    copied: Any = dict(parts) if isinstance(parts, Mapping) else list(parts)
+    copied: dict[object, object] | list[object]
+    copied = dict(parts) if isinstance(parts, Mapping) else list(parts) if isinstance(parts, list | tuple) else {}
+    held: Any = copied
     if rest:
-        copied[first] = _put(copied[first], rest, value)
+        held[first] = _put(held[first], rest, value)
     elif value:
-        copied[first] = value[0]
+        held[first] = value[0]
     else:
-        del copied[first]
+        del held[first]
     return copied
 
 
@@ -75,16 +77,15 @@ def _are_of_parts(old: Sequence[object], new: Sequence[object]) -> bool:
     return len(old) == len(new) and all(isinstance(one, Mapping) for one in (*old, *new))
 
 
-def _are_equal(old: Any, new: Any) -> bool:
+def _are_equal(old: object, new: object) -> bool:
     if isinstance(old, np.ndarray) or isinstance(new, np.ndarray):
         before, after = np.asarray(old), np.asarray(new)
         numeric = before.dtype.kind == "f" and after.dtype.kind == "f"
         return before.shape == after.shape and bool(np.array_equal(before, after, equal_nan=numeric))
-    same: bool = old == new or (old != old and new != new)  # what is no number is not equal to itself
-    return same
+    return old == new or (old != old and new != new)  # what is no number is not equal to itself
 
 
-def written(part: Any) -> Any:
+def written(part: object) -> object:
     """Return a part of a figure as JSON holds it: arrays of numbers packed as plotly unpacks them.
 
     >>> written(np.array([1.5, np.nan]))

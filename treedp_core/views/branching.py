@@ -190,8 +190,8 @@ def how_to_read(inputs: BranchingInputs, asked: Question) -> str:
         f"Left: typical error (RMSE) of a query over K = {whole(asked.n_bins)} bins at {budget(inputs)}, if every node "
         "has β children: the limit of very many bins. Squares: exact error of the best whole tree of each height. "
         f"Shaded: within 5 % of the least variance. {released(asked)}.\n\n"
-        "Right: the tree of that β, level by level. For the first two thirds of the bins the pink nodes are added up, "
-        "and the orange one is opened on the next level. The more levels, the less budget for each.\n\n"
+        "Right: the tree of your β, the dot, level by level. For the first two thirds of the bins the pink nodes are "
+        "added up, and the orange one is opened on the next level. The more levels, the less budget for each.\n\n"
         "Formula; Lemma IV.3 of Rameshwar et al. for Laplace noise and CDFs without least squares; the rest by our own "
         "derivation."
     )

@@ -55,8 +55,21 @@ PADDED: Final = control(
     parameter(BranchingInputs, "padded"), label="Padding",
     help=f"{text('padding')} Without it branching factors multiply to K exactly.",
 )  # fmt: skip
-BETA: Final = control(
-    parameter(BranchingInputs, "beta"), label="Children β", look="slider", width="stretch",
+
+
+def _best() -> int:
+    return inputs_now(BranchingInputs).best_beta
+
+
+def _stops() -> list[int]:
+    """Every β; in the place of the best one what stands for the best, whatever that is, unless a link names it."""
+    best, chosen = _best(), BETA.value
+    return [BETA.default if beta == best != chosen else beta for beta in BETA.grid]
+
+
+BETA: Final[Setting[int]] = control(
+    parameter(BranchingInputs, "beta"), label="Children β", look="slider", width="stretch", stops=_stops,
+    format=lambda beta: str(beta or _best()),
     help="Marked on the curve; the tree beside it is the one of this β. At first it is the best.",
 )  # fmt: skip
 _BEST: Final = "_bra_best"
@@ -77,7 +90,7 @@ def show() -> Told:
     with in_a_row():
         for one in (BINS, WORKLOAD, POST):
             one.draw()
-        _draw_beta(inputs_now(BranchingInputs).best_beta)
+        _draw_beta()
     seen, data = see(VIEWS["branching"], inputs_now(BranchingInputs)), dataset()
     frame.found(seen)
     seen.say_state("Searching the best budgets of each tree (equal ones are shown)")
@@ -88,13 +101,12 @@ def show() -> Told:
     return told._replace(strip=f"{lit(data.name, 40)} · {told.strip}", data=data)
 
 
-def _draw_beta(best: int) -> None:
-    """Show the slider of β, on which the best one stands for whatever is the best, until a link names it."""
-    if st.session_state.setdefault(_BEST, best) != best:  # the browser would go on naming the one before
-        st.session_state[_BEST] = best
+def _draw_beta() -> None:
+    """Show the slider of β, which a browser is told of anew once another one is the best."""
+    if st.session_state.setdefault(_BEST, _best()) != _best():
+        st.session_state[_BEST] = _best()
         BETA.set(BETA.value)
-    places = [BETA.default if beta == best != BETA.value else beta for beta in BETA.grid]
-    BETA.said(format=lambda beta: str(beta or best)).draw(offered=places)
+    BETA.draw()
 
 
 def _more(seen: Seen[BranchingInputs]) -> None:

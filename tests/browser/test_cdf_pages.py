@@ -30,6 +30,8 @@ def test_a_dragged_beta_is_in_figure_and_link_and_a_preset_and_a_cell_change_the
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(rail["x"] + rail["width"] / 2, box["y"] + box["height"] / 2, steps=5)
+    figure.get_by_text("% above the least").wait_for()
+    assert "bra_beta" not in page.url, "the figure follows the hand, the link its release"
     page.mouse.up()
     settle(page)
     beta = re.search(r"bra_beta=(\d+)", page.url)

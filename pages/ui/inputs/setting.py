@@ -38,6 +38,8 @@ class Drawn:
         What an empty text field shows.
     low, high, step : number, optional
         Ends and step of a field or slider of numbers.
+    stops : function, optional
+        Where a slider can stand, where that is not the grid.
     """
 
     label: str = ""
@@ -49,6 +51,7 @@ class Drawn:
     low: float | None = None
     high: float | None = None
     step: float | None = None
+    stops: Callable[[], list[Any]] | None = None
 
 
 class Chosen(NamedTuple):
@@ -172,7 +175,7 @@ class Setting(Parameter[T]):
         if (self.drawn.look or self._usual_look()) != "slider":
             return []
         if self.grid:
-            return self.choices(self.value)
+            return self._offered(None)
         ends, kind = self._ends(), cast("type[Any]", type(self.default))
         if set(ends) < {"min_value", "max_value", "step"}:
             return []
@@ -195,7 +198,9 @@ class Setting(Parameter[T]):
     def _offered(self, offered: Collection[Any] | None) -> list[Any]:
         if offered is not None:
             return list(offered)
-        return list(self.options) if self.options is not None else self.choices(self.value)
+        if self.options is not None:
+            return list(self.options)
+        return self.choices(self.value) if self.drawn.stops is None else self.drawn.stops()
 
     def _ends(self) -> dict[str, Any]:
         """The ends and the step of a control of numbers, of the value's own type."""

@@ -1,15 +1,16 @@
 """Row 2: every view in a real browser against a bare Streamlit page with one slider and one figure of 500 points.
 
-A setting is moved from the keyboard, ε or else the first control that draws the view's first figure anew, in turns
-with the bare page's slider. The browser's own clock says when the first figure was painted anew and when the page last
-changed before it came to rest. Ratios are those of the same quantile of both, over as many moves.
+A handle is dragged with the pointer, ε or else the first that the view's figure follows. The browser's own clock says
+when the figure of each value was painted; on the bare page a script calls `Plotly.react` on its 500 points in turns.
+Then the handle is let go, as is the bare page's slider, and the clock says when each page last changed before it came
+to rest. Ratios are those of the same quantile of both, over as many moves.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,17 +30,8 @@ MILLION = {"source": "generate", "gen_branching": "100,100,100", "gen_n": "10000
 PATIENCE = 120.0
 UNMOVED = 10.0  # seconds after which a key that began nothing has moved nothing
 MAIN = '[data-testid="stMain"]'
-# What can be moved, and the keys that move it; a switch between views is none of them.
-CONTROLS: tuple[Control, ...] = (
-    (".st-key-eps input[type=range]", ("ArrowRight",)),
-    (f"{MAIN} .stSlider input[type=range]", ("ArrowRight",)),
-    (f"{MAIN} .stNumberInput input", ("ArrowUp", "Enter")),
-    (f"{MAIN} .stButtonGroup:not([class*=_view] *) [aria-checked=false]", ("Enter",)),
-)
-
 Row = tuple[str, str, float | None, float | None, str]
 Times = dict[str, float | None]
-Control = tuple[str, tuple[str, ...]]
 
 # A page's times, in milliseconds since the last key or button was pressed or since it was asked for.
 CLOCK = """() => {
@@ -55,7 +47,36 @@ CLOCK = """() => {
   const drawn = (figure, record) => figure.contains(record.target)
     ? Boolean(figure.querySelector('.main-svg, canvas, svg')) : record.target.contains(figure)
     && [...record.addedNodes].some(node => node.contains(figure) && figure.querySelector('.main-svg, canvas, svg'));
-  for (const press of ['keydown', 'pointerdown']) addEventListener(press, clock.reset, true);
+  for (const press of ['keydown', 'pointerdown', 'pointerup']) addEventListener(press, clock.reset, true);
+  const painted = then => requestAnimationFrame(() => setTimeout(() => then(performance.now())));
+  clock.follow = key => {
+    const [times, box] = [clock.times = [], document.querySelector(`.st-key-${key}`)];
+    let [value, from] = [null, 0];
+    new MutationObserver(() => { [value, from] = [clock.stands(key), performance.now()]; })
+      .observe(box, {subtree: true, attributeFilter: ['aria-valuetext']});
+    new MutationObserver(() => {
+      const [of, since] = [value, from];
+      if (document.querySelector('[data-follows]')?.dataset.follows === of) painted(at => times.push(at - since));
+    }).observe(document.querySelector('.st-key-stage'), {subtree: true, attributeFilter: ['data-follows']});
+  };
+  clock.stands = key => document.querySelector(`.st-key-${key} input[type=range]`).getAttribute('aria-valuetext');
+  clock.drawn = turns => new Promise(async done => {
+    const plot = document.querySelector(figures);
+    const x = Array.from({length: 500}, (_, at) => at / 50);
+    const times = [];
+    for (let turn = 0; turn < turns; turn++) {
+      const from = performance.now();
+      const line = {...plot.data[0], x, y: x.map(one => Math.sin((turn + 2) * one))};
+      await window.Plotly.react(plot, [line], {...plot.layout});
+      times.push(await new Promise(painted) - from);
+      await new Promise(rest => setTimeout(rest, 100));
+    }
+    done(times);
+  });
+  clock.track = key => [`div:has(> input[type=range])`, `[data-testid=stSlider]`].flatMap(one => {
+    const {x, y, width} = document.querySelector(`.st-key-${key} ${one}`).getBoundingClientRect();
+    return [x, y, width];
+  });
   new MutationObserver(records => {
     clock.last = performance.now();
     clock.ran ||= records.some(record => record.attributeName === 'data-test-script-state');
@@ -85,8 +106,8 @@ def rows(quick: bool) -> Iterator[Row]:
         yield from first_visits(browser, bare.url, app.url, 2 if quick else 7)
         yield from many_cells(browser, bare.url, app.url, 3 if quick else 10)
         for name, data, moves, targets in (
-            ("default data", {}, 3 if quick else 10, (2.0, 2.5, 5.0)),
-            ("a million leaves", MILLION, 2 if quick else 5, (4.0, None, 10.0)),
+            ("default data", {}, 4 if quick else 14, (3.0, 3.0, 5.0)),
+            ("a million leaves", MILLION, 2 if quick else 5, (None, None, 10.0)),
         ):
             for view, link in views():
                 url = f"{app.url}{address(link | data)}"
@@ -148,7 +169,7 @@ def many_cells(browser: Any, bare_url: str, url: str, moves: int) -> Iterator[Ro
             for turn in range(moves):
                 do(page, turn)
                 ours = clock(page) if rest(page) else {"first": None, "quiet": None}
-                pairs.append((ours, move(bare, *CONTROLS[1])))
+                pairs.append((ours, released(bare, "turns", turn)))
             times = [[one["first"] for one in side if one["first"] is not None] for side in zip(*pairs, strict=True)]
             yield "2", f"200 cells: {name}, p50", ratio(times[0], times[1], 0.5), 3.0, told(times[0])
 
@@ -181,30 +202,55 @@ def moved(
     with opened(browser, bare_url) as bare, opened(browser, url) as page:
         if page.locator('[data-testid="stException"]').count():
             raise AssertionError(f"{view} shows an error")
-        control, draws = what_moves(page)
-        pairs = [(move(page, *control), move(bare, *CONTROLS[1])) for _ in range(moves)] if control else []
-    floor, ours = [floor for _, floor in pairs], [own for own, _ in pairs]
-    if draws:
-        figures = [[one["first"] for one in times if one["first"] is not None] for times in (ours, floor)]
-        for quantile, target in ((0.5, targets[0]), (0.9, targets[1])):
-            name = f"{view}: first figure, p{100 * quantile:.0f}"
-            yield "2", name, ratio(*figures, quantile), target, told(figures[0], quantile)
-    if control:
-        quiet = [[one["quiet"] for one in times if one["quiet"] is not None] for times in (ours, floor)]
-        note = told(quiet[0]) + ("" if draws else "; nothing moved draws its first figure anew")
-        yield "2", f"{view}: page quiet, p50", ratio(*quiet, 0.5), targets[2], note
+        key = handle(page)
+        if key is None:
+            yield "2", f"{view}: nothing to drag", None, None, "a figure that follows no handle"
+            return
+        followed = dragged(page, key, moves)
+        floor = bare.evaluate(f"() => clock.drawn({moves})")
+        for quantile, target in ((0.5, targets[0]), (0.95, targets[1])):
+            name = f"{view}: {key} to figure, p{100 * quantile:.0f}"
+            yield "2", name, ratio(followed, floor, quantile), target, told(followed, quantile)
+        page.mouse.up()
+        quiet = [clock(page)["quiet"]] if rest(page) else []
+        quiet += [released(page, key, turn)["quiet"] for turn in range(moves // 2)]
+        least = [released(bare, "turns", turn)["quiet"] for turn in range(moves // 2)]
+        times = [[one for one in side if one is not None] for side in (quiet, least)]
+        yield "2", f"{view}: release to page quiet, p50", ratio(*times, 0.5), targets[2], told(times[0])
 
 
-def what_moves(page: Any) -> tuple[Control | None, bool]:
-    """The first control that draws the first figure anew, and True; else one that makes the page run, and False."""
-    runs = None
-    for control in CONTROLS:
-        if page.locator(control[0]).count():
-            times = move(page, *control)
-            if times["first"] is not None:
-                return control, True
-            runs = runs or (control if times["quiet"] is not None else None)
-    return runs, False
+def handle(page: Any) -> str | None:
+    """The key of ε's slider, or else of the first in the page, that can be dragged."""
+    found = "[class*=st-key-]:has(> * [data-testid=stSlider] input:not([disabled]))"
+    keys = page.evaluate(
+        f"() => [...document.querySelectorAll('{found}')].map(one => /st-key-(\\S+)/.exec(one.className)[1])"
+    )
+    return next((key for key in ("eps", *keys) if key in keys), None)
+
+
+def dragged(page: Any, key: str, moves: int) -> list[float]:
+    """Drag a handle through its values, once the figures of those near to it had time to come; it stays held."""
+    x, y, _, left, _, width = page.evaluate("key => clock.track(key)", key)
+    page.evaluate("key => clock.follow(key)", key)
+    page.mouse.move(x, y)
+    page.wait_for_timeout(4000)
+    page.mouse.down()
+    for turn in range(moves):
+        page.mouse.move(left + (0.1 + 0.8 * turn / moves) * width, y)
+        page.wait_for_timeout(300)
+    times: list[float] = page.evaluate("() => clock.times")
+    return times
+
+
+def released(page: Any, key: str, turn: int) -> Times:
+    """Drag a handle to a place of its own and let it go; the times since then, once the page is at rest."""
+    x, y, _, left, _, width = page.evaluate("key => clock.track(key)", key)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(left + (0.15 + 0.13 * (turn % 6)) * width, y)
+    page.wait_for_timeout(500)
+    page.mouse.up()
+    return clock(page) if rest(page) else {"first": None, "quiet": None}
 
 
 def ratio(ours: list[float], floor: list[float], quantile: float) -> float:
@@ -230,14 +276,6 @@ def opened(browser: Any, url: str) -> Iterator[Any]:
         yield page
     finally:
         context.close()
-
-
-def move(page: Any, control: str, keys: Sequence[str]) -> Times:
-    """Move a control by one step, to a value not seen before where it has one; the times once the page is at rest."""
-    page.locator(control).first.focus()
-    for key in keys:
-        page.keyboard.press(key)
-    return clock(page) if rest(page) else {"first": None, "quiet": None}
 
 
 def rest(page: Any) -> bool:

@@ -123,6 +123,12 @@ USES: Final = (
         lambda: is_host_allowed("localhost") in (True, False),
     ),
     Use(
+        "window.Plotly, .js-plotly-plot, input[type=range] with aria-valuetext, data-test-script-state",
+        "A figure follows a handle: the browser draws it in place with the plotly that Streamlit has.",
+        "figures move on release",
+        lambda: not drawing_file() or b".Plotly=" in (_STATIC / "static" / "js" / drawing_file()).read_bytes(),
+    ),
+    Use(
         "static/index.html, static/js/PlotlyChart.*.js",
         "The scripts inside Streamlit's page run by their hashes alone; the file that draws figures is fetched early.",
         "the page, where a hash is missing; else a second before the first figure",

@@ -74,7 +74,7 @@ def error_over_beta(
     )  # fmt: skip
     yours = scatter(
         x=[beta, beta], y=[error, 0.0], mode="markers", name="your β", hoverinfo="skip", cliponaxis=False,
-        marker={"color": PINK, "opacity": 1, "size": [13, 11], "symbol": ["circle", "triangle-up"]},
+        marker={"color": PINK, "opacity": 1, "size": 11, "symbol": ["circle", "triangle-up"]},
     )  # fmt: skip
     left = axis("children per node β", log=True, bounds=SIDES)
     del left["minor"]

@@ -73,7 +73,10 @@ def test_all_moves_with_the_handle_and_stays_on_release(page: Any, server: LiveS
     assert f"eps={page.evaluate(STANDS, 'eps')}" not in page.url, "the address changes on release"
     page.mouse.up()
     settle(page)
-    assert is_same(said(page), under_the_hand), (said(page), under_the_hand)
+    if "budget" in PLACES[at]:  # where a better split is sought meanwhile, and comes into the figure
+        assert said(page)[1] == under_the_hand[1]
+    else:
+        assert is_same(said(page), under_the_hand), (said(page), under_the_hand)
     assert page.evaluate(DRAWN) is None or is_drawn(page, "eps")
     assert errors == []
 

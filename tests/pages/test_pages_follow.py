@@ -129,12 +129,34 @@ def test_what_is_asked_of_another_figure_is_not_answered(shown: list[Shown]) -> 
     app = opened(RAGGED)
     stood = looked_at(app, "lab", "lab_view", "epsilon", shown)
     assert stood is not None
-    for wrong in ({"base": "other"}, {"handle": "seed"}, {"values": ["1e9", 3, None]}):
+    for wrong in (
+        {"base": "other"}, {"base": []}, {"handle": "seed"}, {"handle": ["eps"]}, {"handle": None},
+        {"values": ["1e9", 3, None]}, {"values": 7}, {"values": {"2": 1}}, {"values": ["2" * 10_000]},
+    ):  # fmt: skip
         app.session_state["_values_near"] = {
             "base": stood.stage.base, "handle": "eps", "values": ["2"], **wrong
         }  # fmt: skip
         app.run()
         assert not any((shown[-1].told.get("frames") or {}).values()), wrong
+
+
+def test_what_no_browser_of_ours_says_of_a_drag_is_not_answered(shown: list[Shown]) -> None:
+    app = opened(RAGGED)
+    for page, view, drag, good, bad in (
+        ("cdf", ("cdf_view", "release"), "brush", "1 2", ("", "1", "1 2 3", "nan 2", "1 inf", "x y")),
+        (
+            "budget",
+            ("bud_view", "custom"),
+            "bud_own_bar",
+            ", ".join(["0.1"] * RAGGED.tree.n_levels),
+            ("-1, 2", "0.9, 0.9, 0.9", "<b>", "1" * 300),
+        ),
+    ):
+        stood = looked_at(app, page, *view, shown)
+        assert stood is not None
+        assert asked(app, shown, drag, [good])[good] is not None
+        for text in bad:
+            assert asked(app, shown, drag, [text]).get(text) is None, (drag, text)
 
 
 def test_strangers_may_ask_for_so_many_figures_a_visit(shown: list[Shown], monkeypatch: pytest.MonkeyPatch) -> None:

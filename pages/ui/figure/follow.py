@@ -29,6 +29,7 @@ from treedp_core.figures.base.differences import differences, written
 from treedp_core.figures.base.draft import Draft, unchecked
 from treedp_core.registry import generation
 from treedp_core.views.inputs import parameters_of
+from treedp_core.views.parameters import MAX_TEXT
 from treedp_core.words import unbroken
 
 _PLACE: Final = "follow"
@@ -178,11 +179,12 @@ class Stage:
 
     def _found(self, near: object) -> dict[str, Any]:
         """The figures of the values that were asked for, as far as there is time."""
-        if not isinstance(near, dict) or near.get("base") != self.base or near.get("handle") not in self.handles:
+        key, values = (near.get("handle"), near.get("values")) if isinstance(near, dict) else (None, None)
+        is_of_this = isinstance(near, dict) and near.get("base") == self.base  # not of a figure that came before
+        if not is_of_this or not isinstance(key, str) or not isinstance(values, list) or key not in self.handles:
             return {}
-        key = str(near["handle"])
         handle, read = self.handles[key], self._reader(key)
-        wanted = [one for one in near.get("values") or () if isinstance(one, str)][:AT_ONCE]
+        wanted = [one for one in values if isinstance(one, str) and len(one) <= MAX_TEXT][:AT_ONCE]
         frames: dict[str, Any] = {}
         began, slow = time.monotonic(), 0.0
         for text in wanted:

@@ -21,6 +21,7 @@ export default function (component) {
   mark('presents', component.data.presents);
   write(component.data);
   tellWidth();
+  tellHeight();
   if (component.data.code && component.data.code.nth !== codes) showCode(component.data.code);
   if (component.data.counts > counts) document.querySelector('[data-testid=stMain]').scrollTo({ top: 0 });
   counts = component.data.counts;
@@ -35,11 +36,24 @@ function prepare(name) {
 // In a window as narrow as a phone the panels of a figure come one above another; the server draws them.
 const phone = window.matchMedia('(max-width: 640px)');
 
+const beside = window.matchMedia('(max-width: 1000px)'); // large text has no room for two panels either
+
 function tellWidth() {
-  if (app && app.data.narrow !== phone.matches) app.setTriggerValue('pressed', phone.matches ? 'narrow' : 'wide');
+  const narrow = app && (phone.matches || (app.data.presents && beside.matches));
+  if (app && app.data.narrow !== narrow) app.setTriggerValue('pressed', narrow ? 'narrow' : 'wide');
 }
 
-phone.addEventListener('change', tellWidth);
+for (const one of [phone, beside]) one.addEventListener('change', tellWidth);
+
+// In a presentation text is a thirtieth of the window's height, in steps, as the server draws figures; static/app.css has the rest.
+function tellHeight() {
+  if (!app?.data.presents) return;
+  const { text, texts } = app.data;
+  const wanted = texts.find(one => 30 * one >= window.innerHeight) ?? texts.at(-1);
+  if (wanted !== text) app.setTriggerValue('pressed', `${wanted}`);
+}
+
+window.addEventListener('resize', tellHeight);
 
 // The server chooses the colours of figures: a page that turns dark while it is open has it draw them anew.
 const painted = document.querySelector('.stApp');
@@ -187,6 +201,14 @@ function mend() {
   for (const one of document.querySelectorAll(NO_LISTS)) one.setAttribute('role', 'none');
   for (const one of document.querySelectorAll(DRAWINGS)) name(one);
   for (const one of document.querySelectorAll('[class*="_said_"]:has([data-testid=stAlert])')) show(one);
+  if (app?.data.presents) leave();
+}
+
+// In a presentation the window belongs to figure and answer: what stands below the answer is scrolled to.
+function leave() {
+  const [first, answer] = ['first_screen', 'answer'].map(name => document.querySelector(`.st-key-${name}`)?.getBoundingClientRect());
+  const below = first && answer ? Math.max(0, Math.round(first.bottom - answer.bottom)) : 0;
+  document.documentElement.style.setProperty('--below', `${below}px`);
 }
 
 // A refusal stands below what it names, which may be out of the window of who pressed a button that is always in it.

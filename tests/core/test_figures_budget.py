@@ -136,14 +136,14 @@ def test_the_words_on_where_bars_end_stand_below_the_axis_away_from_the_legend()
         budget.strategies([*ROWS[:2], replace(ROWS[2], tree=worst)], NAMES, error_title="RMSRE").figure()
         for worst in (9, 0.2)
     ]
-    assert [fig.layout.xaxis2.title.text for fig in ends] == ["RMSRE<br>bars end at 3 × the best", "RMSRE"]
+    assert [fig.layout.xaxis2.title.text for fig in ends] == ["RMSRE<br>→ ends at 3 × the best", "RMSRE"]
     assert not any(fig.layout.annotations for fig in ends)
     below = [dressed(json.loads(fig.to_json()), Dress("A", "b"), 900, 600)["layout"]["margin"]["b"] for fig in ends]
     assert below[0] == below[1] + 22
     together = overlaid([json.loads(fig.to_json()) for fig in ends], "AB")
     assert together is not None and len(together.data) == 10 and together.layout.yaxis.autorange == "reversed"
     said = narrow(ends[0]).layout.xaxis2.title.text.split("<br>")
-    assert said == ["RMSRE", "bars end at 3 × the best"]
+    assert said == ["RMSRE", "→ ends at 3 × the best"]
 
 
 def test_strategies_differ_in_colour_or_pattern() -> None:

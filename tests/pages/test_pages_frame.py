@@ -140,7 +140,7 @@ def test_a_bad_link_value_is_named_and_ignored(app: App, key: str, value: Any, c
     assert is_sound(at)
     assert len(at.toast) == 1
     assert key in at.toast[0].value
-    assert f"({code})" in at.toast[0].value
+    assert code not in at.toast[0].value, "its sentence says it"
     assert at.session_state[other] == 9  # the good part of the link is taken
     if key in REG:
         assert at.session_state[key] == REG[key].fresh()
@@ -149,14 +149,13 @@ def test_a_bad_link_value_is_named_and_ignored(app: App, key: str, value: Any, c
 
 def test_a_hostile_link_is_shown_as_text(app: App) -> None:
     at = app(**{"![x](http://127.0.0.1:9/b.png)": "1", "`[y](javascript:1)": "2"})
-    assert "`![x](http://127.0.0.1:9/b.png)` (LINK_UNKNOWN)" in at.toast[0].value
-    assert "`` `[y](javascript:1) `` (LINK_UNKNOWN)" in at.toast[0].value
+    assert "`![x](http://127.0.0.1:9/b.png)`" in at.toast[0].value
+    assert "`` `[y](javascript:1) ``" in at.toast[0].value
 
 
 def test_many_unknown_settings_are_summed_up(app: App) -> None:
     toast = app(**{f"key{i}": "1" for i in range(9)}).toast[0].value
-    assert toast.count("LINK_UNKNOWN") == 5
-    assert "and 4 more" in toast
+    assert "key0, key1, key2, key3, key4 and 4 more." in toast
 
 
 @pytest.mark.parametrize("texts", ["0 1", "false true", "no yes", "off on", "False TRUE"])

@@ -396,7 +396,7 @@ def test_a_file_there_is_no_room_for_is_refused_once(monkeypatch: pytest.MonkeyP
     app.session_state["page_notebook"] = True
     monkeypatch.setattr("pages.ui.notebook.notebook_file.uploads.forget_shown", lambda: choose(monkeypatch, None))
     app.run()
-    assert not app.exception and "NOTEBOOK_ROOM" in app.toast[0].value
+    assert not app.exception and "A notebook here may take up" in app.toast[0].value
     assert not notebook(app).cells
 
 

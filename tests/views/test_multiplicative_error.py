@@ -35,13 +35,13 @@ def test_growth_shows_the_lines_that_decide() -> None:
     """At 10 000 levels: Laplace sqrt(2) d / epsilon, and what was computed when the page was designed."""
     found = worst("growth", levels="7")
     traces = lines(found)
-    assert set(traces) == {"Best simple rule", "Laplace", "Thresholds", "Lower bound", "crossing"}
+    assert set(traces) == {"Best simple rule", "Laplace", "Thresholds", "Lower bound", "crossing: 2\u202f700 levels"}
     ends = {name: trace["y"][-1] for name, trace in traces.items()}
     assert ends["Laplace"] == pytest.approx(math.sqrt(2) * 1e4)
     assert ends["Best simple rule"] == pytest.approx(86.2, rel=1e-3)
     assert ends["Thresholds"] == pytest.approx(47.84, rel=2e-3)
     assert ends["Lower bound"] == pytest.approx(0.6, abs=0.05)
-    assert 2500 < traces["crossing"]["x"][0] < 2900
+    assert 2500 < traces["crossing: 2\u202f700 levels"]["x"][0] < 2900
     low, high = found.figure.layout["yaxis"]["range"]  # type: ignore[union-attr]
     assert high - low <= 6
     told = found.answer.replace("\u202f", " ")

@@ -214,7 +214,8 @@ def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error
     tree = bar(
         x=np.where(np.isfinite(errors), np.minimum(errors, cut), 0.0), y=names, orientation="h", xaxis="x2",
         showlegend=False,
-        text=[short(error) for error in errors], textposition="outside", cliponaxis=False,
+        text=[short(error) + " →" * bool(np.isfinite(error) and error > cut) for error in errors],
+        textposition="outside", cliponaxis=False,
         marker={
             "color": [colour for colour, _ in looks],
             "pattern": {"shape": [pattern for _, pattern in looks], "fillmode": "replace", "size": 6},
@@ -227,9 +228,9 @@ def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error
         | {"domain": [0.0, 0.46], "tickformat": ".0%", "showline": False},
         yaxis={"autorange": "reversed", "automargin": True, "showgrid": False, "ticks": ""},
     )
-    second = axis(error_title, log=False, bounds=(0.0, 1.12 * high)) | {"domain": [0.54, 1.0], "anchor": "y"}
+    second = axis(error_title, log=False, bounds=(0.0, 1.25 * high)) | {"domain": [0.54, 1.0], "anchor": "y"}
     if (errors[np.isfinite(errors)] > cut).any():
-        second["title"]["text"] += f"{MORE}bars end at 3 × the best"
+        second["title"]["text"] += f"{MORE}→ ends at 3 × the best"
     return fig.update_layout(barmode="stack", bargap=0.3, height=160 + 34 * len(rows), xaxis2=second)
 
 
@@ -280,14 +281,14 @@ def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequen
     share = bar(
         x=np.array(shares), y=rows[: len(shares)], orientation="h", showlegend=False, width=0.6,
         marker={"color": [level_colour(i, len(names)) for i in range(len(names))], "line": {"width": 1, "color": EDGE}},
-        text=[percent(part) if part else "" for part in shares], textposition="auto", cliponaxis=False,
+        text=[percent(part) if part else "" for part in shares], textposition="outside", cliponaxis=False,
         hovertemplate="%{customdata}: %{x:.1%}<extra></extra>", customdata=names,
     )  # fmt: skip
     worst = max([one.equal for one in met if np.isfinite(one.equal)], default=1.0)
     high = 1.1 * max(min(worst, CUT), 1.2)
     fig = new_figure(
         [share, *_error_bars(met, high)],
-        xaxis=axis("share of ε", log=False, bounds=(0.0, 1.12)) | {"domain": [0.0, 0.3], "tickformat": ".0%"},
+        xaxis=axis("share of ε", log=False, bounds=(0.0, 1.4)) | {"domain": [0.0, 0.3], "tickformat": ".0%"},
         yaxis={
             "tickvals": rows, "ticktext": names, "range": [rows.size - 0.4, -0.6], "automargin": True,
             "showgrid": False, "ticks": "", "zeroline": False,
@@ -326,6 +327,7 @@ def _error_bars(met: Sequence[Met], high: float) -> list[Trace]:
             x=np.array([min(value, high) for value, _ in values]),
             y=np.array([at + size * shift for at, size in places]), orientation="h",
             width=[0.36 * size for _, size in places], xaxis="x2", name=name, marker={"color": colour},
+            text=["→" * (value > high) for value, _ in values], textposition="outside", cliponaxis=False,
             hovertext=[said for _, said in values], hovertemplate=f"{name}: %{{hovertext}}<extra></extra>",
         )
         for name, colour, shift, values in sides

@@ -19,6 +19,7 @@ from treedp_core.figures.base.style import (
     GREY,
     ORANGE,
     PINK,
+    ROW,
     SKY,
     VIOLET,
     Look,
@@ -270,13 +271,17 @@ def pipeline_figure(curves: Sequence[PipelineCurve], epsilon: float) -> Draft:
     at.sort(key=lambda one: one[0])
     top = min(WORST_SHOWN * at[0][0], at[-1][0]) * 1.04
     fig.update_layout(
-        xaxis={"domain": LEFT},
+        xaxis={"domain": list(LEFT)},
         showlegend=False,
-        xaxis2=axis("the same at your ε (records)", log=False, bounds=(0.0, top)) | {"domain": RIGHT, "anchor": "y2"},
+        xaxis2={
+            **axis("the same at your ε (records)", log=False, bounds=(0.0, top)),
+            "domain": list(RIGHT),
+            "anchor": "y2",
+        },
         yaxis2={"visible": False, "range": [len(at) - 0.6, -0.8], "anchor": "x2"},
     )
     rows = [(curve.label, error, _look(curve)) for error, curve in at]
-    return _ranked(fig, rows, start=0.0, top=top, axes="x2 y2")
+    return _ranked(fig, rows, start=0.0, top=top, axes="x2 y2").update_layout(margin={"t": 12})
 
 
 def _ranked(
@@ -297,11 +302,12 @@ def _ranked(
             line={"color": look.colour, "width": 3},
         )  # fmt: skip
         fig.add_annotation(
-            x=min(value, top) if beside else start, y=row, xref=xref, yref=yref, xanchor="left", showarrow=False,
+            name=ROW, x=min(value, top) if beside else start, y=row, xref=xref, yref=yref, xanchor="left",
+            showarrow=False,
             text=f"{plot_text(name)}: {told(value)}{' →' if value > top else ''}",
-            **({"yanchor": "middle", "xshift": 9} if beside else {"yanchor": "bottom", "xshift": 4, "yshift": 1}),
+            **({"yanchor": "middle", "xshift": 9} if beside else {"yanchor": "bottom", "xshift": 4, "yshift": 4}),
         )  # fmt: skip
-    marker = {"size": 11, "color": [look.colour for *_, look in rows], "symbol": [look.symbol for *_, look in rows]}
+    marker = {"size": 9, "color": [look.colour for *_, look in rows], "symbol": [look.symbol for *_, look in rows]}
     return fig.add_trace(
         scatter(
             x=np.array([min(value, top) for _, value, _ in rows]), y=np.arange(len(rows), dtype=float), mode="markers",
@@ -379,7 +385,7 @@ def ratio_bars(labels: Sequence[str], ratios: Sequence[float], *, x_title: str) 
     """
     top = 1.0 + 1.04 * (min(WORST_SHOWN, max(ratios)) - 1.0 or 1.0)
     fig = new_figure([], xaxis=axis(x_title, log=False, bounds=(1.0, 1.0 + (top - 1.0) / LONGEST)))
-    fig.update_yaxes(visible=False, range=[len(ratios) - 0.6, -0.8])
+    fig.update_yaxes(visible=False, range=[len(ratios) - 0.6, -0.6])
     own = Look(AFTER, "solid", "circle")
     rows = [(name, value, own) for name, value in zip(labels, ratios, strict=True)]
-    return _ranked(fig, rows, start=1.0, top=top, beside=True, told=ratio)
+    return _ranked(fig, rows, start=1.0, top=top, beside=True, told=ratio).update_layout(margin={"t": 4, "b": 4})

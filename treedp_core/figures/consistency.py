@@ -20,7 +20,7 @@ MAX_CHILDREN: Final = 40
 """On the balance; what is left of a larger family is one part."""
 BALANCE: Final = (0.76, 1.0)
 """Where the balance stands in the figure's height; the tree is below."""
-TREE_TOP: Final = 0.58
+TREE_TOP: Final = 0.53
 NARROW: Final = 0.05
 """Share of the width up to which a part of the balance has no text."""
 
@@ -119,7 +119,7 @@ def _bar(lengths: list[float], base: list[float], row: int, told: list[str], col
     return bar(
         x=[length if np.isfinite(length) else 0.0 for length in lengths],
         base=[start if np.isfinite(start) else 0.0 for start in base],
-        y=[row] * len(lengths), orientation="h", width=0.8, hovertext=told,
+        y=[row] * len(lengths), orientation="h", width=0.92, hovertext=told,
         hovertemplate="%{hovertext}<extra></extra>", text=[t if w else "" for t, w in zip(told, wide, strict=True)],
         textposition="inside", insidetextanchor="middle", textangle=0, unselected={"marker": {"opacity": 1.0}},
         cliponaxis=True,
@@ -130,7 +130,7 @@ def _bar(lengths: list[float], base: list[float], row: int, told: list[str], col
 def _gap(start: float, length: float, told: str) -> Trace:
     """What the children have too much or too little, hatched."""
     return bar(
-        x=[length], base=[start], y=[0], orientation="h", width=0.8, hovertext=[f"{count_text(length)} {told}"],
+        x=[length], base=[start], y=[0], orientation="h", width=0.92, hovertext=[f"{count_text(length)} {told}"],
         hovertemplate="%{hovertext}<extra></extra>", unselected={"marker": {"opacity": 1.0}},
         marker={
             "color": "rgba(0,0,0,0)", "line": {"width": 2, "color": ORANGE},

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from treedp_core.figures.base.colour import SEQUENTIAL, colour_scale, rgba
+from treedp_core.figures.base.colour import INK, SEQUENTIAL, colour_scale, rgba
 from treedp_core.figures.base.curves import name_ends
 from treedp_core.figures.base.draft import Draft, Trace, bar, scatter
 from treedp_core.figures.base.style import (
@@ -113,8 +113,6 @@ MOST_DECADES: Final = 5
 """Numbers on the axis of `accuracy_bars` at most."""
 LOW: Final = 0.08
 """Height of a name of 12 px in the lowest window, of that of the plot."""
-MIDDLE: Final = 150
-"""Levels in the middle of their axis."""
 
 
 def few_figure(
@@ -124,27 +122,24 @@ def few_figure(
 
     >>> one = {"laplace": (np.array([2.0, 1e4]), np.array([3.0, 3e4]))}
     >>> [trace["name"] for trace in few_figure(one, [(9.0, 12.0)], marker_text="").data]
-    ['Laplace', 'crossing']
+    ['Laplace', 'crossing: 9 levels']
     """
     looks = LOOKS | {"best": LOOKS["shrunk_optimal"], "approximate_bound": LOOKS["pure_bound"]}
     lines = {name: points for name, points in found.items() if np.isfinite(points[1]).any()}
     traces = [_curve(points, looks[name], FEW[name][0], 3, f": {FEW[name][1]}") for name, points in lines.items()]
     y = limits([np.maximum(error, 0.11) for _, error in lines.values()], log=True, default=(1.0, 1e4))
-    notes = []
+    turns = []
     for levels, error in crossings:
-        told = f"thresholds pay<br>from {short(math.ceil(levels), 2)} levels on"
-        traces.append(_rings(np.array([[levels, error]]), 14, [""], showlegend=False, cliponaxis=False))
-        notes.append({"x": math.log10(levels), "y": math.log10(error), "text": told,
-                      "xanchor": "right" if levels > MIDDLE else "left"})  # fmt: skip
+        told = f"crossing: {short(math.ceil(levels), 2)} levels"
+        traces.append(_rings(np.array([[levels, error]]), 14, [""], told, cliponaxis=False))
+        turns.append((told, GREY, error))
     fig = new_figure(
         traces,
         xaxis=axis("number of levels d", log=True, bounds=(2 / 1.05, 1e4 * 1.05)),
         yaxis=axis("worst-case α-RMSE (records)", log=True, bounds=y, grid=True),
     )
     ends = [(FEW[name][0], looks[name].colour, float(error[-1])) for name, (_, error) in lines.items()]
-    name_ends(fig, ends, height=LOW)
-    for note in notes:  # below their ring, so far that lines which meet there stay clear of them
-        fig.add_annotation(**note, yanchor="top", yshift=-14, showarrow=False, font={"color": GREY})
+    name_ends(fig, [*ends, *turns], height=LOW, is_low=True)
     if n_levels is not None and n_levels <= 1e4:
         your_value_marker(fig, n_levels, marker_text)
     return fig
@@ -185,9 +180,9 @@ def _curve(points: tuple[FloatArray, FloatArray], look: Look, name: str, width: 
     )  # fmt: skip
 
 
-def _rings(places: FloatArray, size: int, text: Sequence[str], **more: object) -> Trace:
+def _rings(places: FloatArray, size: int, text: Sequence[str], name: str = "crossing", **more: object) -> Trace:
     return scatter(
-        x=places[:, 0], y=places[:, 1], mode="markers+text", name="crossing", text=text,
+        x=places[:, 0], y=places[:, 1], mode="markers+text", name=name, text=text,
         marker={"symbol": "circle-open", "size": size, "color": GREY, "line": {"width": 2}},
         hovertemplate="curves cross at about %{x:,.2~r} levels<extra></extra>", **more,
     )  # fmt: skip
@@ -202,7 +197,7 @@ def labelled_tree(blocks: Blocks, values: Sequence[float]) -> Draft:
     ['labelled']
     """
     done = np.isfinite(blocks.value)
-    traces = [] if done.all() else [_bars(blocks, ~done, "no value yet", {"color": _UNLABELLED}, GREY)]
+    traces = [] if done.all() else [_bars(blocks, ~done, "no value yet", {"color": _UNLABELLED}, INK)]
     ticks = np.log10(1.0 + np.unique(np.array([*values] or [1.0])))
     low, high = float(ticks[0]), float(ticks[-1])
     low -= 0.12 * (high - low) or 0.5  # so that the smallest value is told from the background
@@ -224,7 +219,7 @@ def labelled_tree(blocks: Blocks, values: Sequence[float]) -> Draft:
     fig = new_figure(traces, xaxis={"visible": False, "range": [0, wide]}, yaxis=_levels_axis(deep))
     small = blocks.count.size <= TEXT_BLOCKS
     fig.update_layout(barmode="overlay", bargap=0, showlegend=False, margin={"t": 12})
-    fig.update_layout(uniformtext={"mode": "hide", "minsize": 8})  # what does not fit is told on hovering
+    fig.update_layout(uniformtext={"mode": "hide", "minsize": 12})  # what does not fit is told on hovering
     return fig.update_layout(height=380 if small else 440)
 
 

@@ -68,10 +68,11 @@ def spending(plan: ReleasePlan) -> Draft:
     before = [0.0, *steps[:-1]]
     rows = np.arange(len(steps), dtype=np.float64)
     last = len(plan.levels)
+    told = [privacy_text(after) if after > start else "" for start, after in zip(before, steps, strict=True)]
     bars = bar(
         x=np.array(steps) - np.array(before), base=before, y=rows, orientation="h", width=0.6,
         showlegend=False, cliponaxis=False, constraintext="none", textposition="outside",
-        text=[privacy_text(after) if after > start else "" for start, after in zip(before, steps, strict=True)],
+        text=told,
         marker={"color": [level_colour(i, last) if i < last else GREY for i in range(len(steps))],
                 "line": {"width": 1, "color": EDGE}},
         customdata=[*_names(plan), "tuning"][: len(steps)],

@@ -42,10 +42,10 @@ def beliefs_and_levels(found: Protected, prior: float, said: tuple[str, str], le
         )
         for shares, name, colour in zip(found.beliefs(prior), said, (AFTER, BEFORE), strict=True)
     ]  # fmt: skip
-    top = 1.3 * max(float(np.max(one["y"])) for one in bars)
+    top = 1.9 * max(float(np.max(one["y"])) for one in bars)
     fig = _beside(bars, found, level_names, axis("share of releases", log=False, bounds=(0.0, top), grid=True))
     fig.update_layout(barmode="overlay", bargap=0, xaxis={"title": {"text": "belief afterwards"}})
-    _line(fig, prior, f"before: {percent_set(prior)}", GREY, 0.88, at_left=prior < 0.4)
+    _line(fig, prior, f"before: {percent_set(prior)}", GREY, 0.76, at_left=prior < 0.4)
     most = found.risk.posterior(prior)
     _line(fig, most, f"at most {privacy_text(100 * most)} %", AFTER, 1.0, at_left=most < 0.6)
     return fig

@@ -156,7 +156,7 @@ def _along_epsilon(
 
 
 def _beside(label: str) -> str:
-    return f"{label} ÷ the best of those shown"
+    return f"{label} ÷ the best"
 
 
 def _stretched(epsilon: float) -> tuple[float, float]:

@@ -86,6 +86,10 @@ SMALLEST: Final = 5.0
 LARGEST: Final = 16.0
 
 
+NO_ONE: Final = 2.0
+"""Powers of ten from which on an axis to both sides has no room for 1 between 0 and 10."""
+
+
 def rows_beside(found: Rows) -> Draft:
     """Return places as rows: true records to the left, released ones to the right, both on log(1 + records).
 
@@ -109,7 +113,9 @@ def rows_beside(found: Rows) -> Draft:
         if fate == SPURIOUS:
             traces.append(_words(y[here], 0.0, SPURIOUS, colour, "middle left"))
     top = 1.22 * float(np.log10(1.0 + max([1.0, *found.truth.tolist(), *found.released.tolist()])))
-    (at, told) = bent_ticks(10.0**top - 1.0).values()
+    scale = bent_ticks(10.0**top - 1.0)
+    kept = [0, *range(1 + (top > NO_ONE), len(scale["ticktext"]))]
+    at, told = scale["tickvals"][kept], [scale["ticktext"][i] for i in kept]
     fig = new_figure(
         traces,
         xaxis=axis("true (NOT PRIVATE)  ← records →  released", log=False, bounds=(-top, top), grid=True)

@@ -17,6 +17,7 @@ from pages.ui.inputs.glossary import said
 from pages.ui.inputs.settings import get
 from pages.ui.inputs.text import prose, small_print
 from pages.ui.notebook import other_data, pins
+from pages.ui.page.page import NARROW
 from pages.ui.page.view import Seen
 from pages.ui.session.download import download
 from treedp_core.figures.base import style
@@ -32,8 +33,8 @@ from treedp_core.studies.methods.terms import explained, symbols_in
 from treedp_core.views.finding import Finding
 from treedp_core.words import short
 
-NARROW: Final = "_is_narrow"
-"""Where the session keeps whether the window is a phone's, as far as the browser has told."""
+PRESENTED: Final = "_presented_text"
+"""Where it keeps the size of text on a projector, in px, that the height of the window wants: see `PRESENTED_TEXTS`."""
 STAGE: Final = "stage"
 """The key of the first screen's figure: static/app.css gives it the room that the rest leaves."""
 LEAST_HEIGHT: Final = 260
@@ -140,7 +141,7 @@ def dressed(shown: Draft | go.Figure, *, is_brushed: bool = False, on_stage: boo
     """Return a figure as this window shows it: presented, narrow, dark, or a range to be dragged over it."""
     fig = shown.figure() if isinstance(shown, Draft) else shown
     if get("present"):
-        style.present(fig)
+        style.present(fig, st.session_state.get(PRESENTED, style.PRESENTED_TEXT))
     if is_brushed:
         style.brushable(fig)
     if st.session_state.get(NARROW):
@@ -150,9 +151,10 @@ def dressed(shown: Draft | go.Figure, *, is_brushed: bool = False, on_stage: boo
     return on_dark(fig) if is_dark() else fig
 
 
-def _look() -> tuple[bool, ...]:
+def _look() -> tuple[int, ...]:
     """By what a figure differs from window to window."""
-    return bool(get("present")), bool(st.session_state.get(NARROW)), is_dark()
+    text = st.session_state.get(PRESENTED, style.PRESENTED_TEXT) if get("present") else 0
+    return text, bool(st.session_state.get(NARROW)), is_dark()
 
 
 def chart(fig: go.Figure, *, key: str, alt: str, on_stage: bool, **select: Any) -> Any:

@@ -31,7 +31,7 @@ def refusal_in_passing(error: InputError) -> None:
 def settings_refused(refused: Sequence[tuple[str, InputError]], before: str, after: str = "") -> str:
     """Return which settings were not taken between two texts, and then why, once for each reason."""
     told = refused[:MAX_NAMED]
-    named = ", ".join(f"{lit(key, 40)} ({error.code})" for key, error in told)
+    named = ", ".join(lit(key, 40) for key, _ in told)
     more = f" and {len(refused) - MAX_NAMED} more" if len(refused) > MAX_NAMED else ""
     why = dict.fromkeys(literal_sentence(str(error)) for _, error in told)
     return "\n\n".join([f"{before}{named}{more}.{after}", *why])

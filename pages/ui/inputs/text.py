@@ -109,5 +109,5 @@ def pieces(words: str) -> list[str]:
 
 
 def refusal_text(error: InputError) -> str:
-    """Return Markdown of a refusal: the sentence, then its stable code."""
+    """Return Markdown of a refusal: the sentence, then its stable code, which static/app.css takes off the screen."""
     return f"{literal_sentence(str(error))}  \n:small[`{error.code}`]"

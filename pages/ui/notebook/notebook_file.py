@@ -168,7 +168,7 @@ def replace(study: Study) -> None:
     try:
         refused = session_study.restore(study)
     except InputError as error:
-        state.said = f"{error} ({error.code}) Nothing was changed."
+        state.said = f"{error} Nothing was changed."
         return
     st.session_state.update(dict.fromkeys(map(_key, PLACES), False))
     left_out = settings_refused(refused, " Not taken: ") if refused else ""

@@ -122,6 +122,8 @@ ROOT: Final = Path(__file__).parent.parent.parent.parent
 STYLE_SHEET: Final = ROOT / "static" / "app.css"
 FIRST_SCREEN: Final = "first_screen"
 """The key of what stands above the fold: static/app.css gives its figure the room that the rest leaves."""
+NARROW: Final = "_is_narrow"
+"""Where the session keeps whether the window is a phone's, as far as the browser has told."""
 _SHOWN: Final = "_page_shown"
 _SAID: Final = "_page_said"
 _LINE: Final = "_page_line"
@@ -205,8 +207,8 @@ class Page:
     learnt : str
         What one learns (Markdown), whatever the view.
     asks_epsilon : bool
-        Whether it shows the slider of ε itself, so that the sidebar does not; in a presentation every page does
-        that uses it.
+        Whether it shows the slider of ε itself, so that the sidebar does not; in a presentation and on a phone, where
+        the sidebar is closed, every page does that uses it.
     chooses_source : bool
         Whether the page itself says when an uploaded data set is gone.
     file : str
@@ -259,7 +261,8 @@ class Page:
     @property
     def shows_epsilon(self) -> bool:
         """Whether the slider of ε stands on the page now, not in the sidebar."""
-        return self.asks_epsilon or (PRESENT.value and EPSILON.key not in said(self.view.ignores))
+        has_no_sidebar = PRESENT.value or st.session_state.get(NARROW, False)
+        return self.asks_epsilon or (has_no_sidebar and EPSILON.key not in said(self.view.ignores))
 
     @unchecked()
     def run(self) -> None:

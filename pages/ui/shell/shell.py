@@ -9,15 +9,16 @@ from typing import Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.ui.figure.frame import NARROW, is_dark
+from pages.ui.figure.frame import PRESENTED, is_dark
 from pages.ui.inputs.settings import PRESENT, SHARED, SLIDE, SLIDES
 from pages.ui.notebook import undo
 from pages.ui.page import address, slides
-from pages.ui.page.page import Page
+from pages.ui.page.page import NARROW, Page
 from pages.ui.page.scripts import script
 from pages.ui.server import classroom, qr
 from pages.ui.session.streamlit_compat import drawing_file
 from pages.ui.tables.upload_slot import COME
+from treedp_core.figures.base.style import PRESENTED_TEXT, PRESENTED_TEXTS
 
 _KEY: Final = "shell_script"
 _DRAWS: Final = drawing_file()
@@ -46,6 +47,8 @@ def run(where: DeltaGenerator, page: Page, pages: Sequence[Page]) -> None:
         "presents": PRESENT.value,
         "narrow": st.session_state.get(NARROW, False),
         "dark": is_dark(),
+        "text": st.session_state.get(PRESENTED, PRESENTED_TEXT),
+        "texts": PRESENTED_TEXTS,
         "code": _code(page),
         "counts": st.session_state.get(COME, 0),
         "draws": _DRAWS,
@@ -58,13 +61,16 @@ def run(where: DeltaGenerator, page: Page, pages: Sequence[Page]) -> None:
 
 
 def _pressed() -> None:
-    """Heed what the page tells of itself, "narrow" and "wide" of its window; all else wants no more than the run.
+    """Heed what the page tells of its window: "narrow", "wide", and how large text is to be in a presentation.
 
-    That is "found", from a page that has its server again, and "dark" and "light", from one in other colours.
+    All else wants no more than the run: "found", from a page that has its server again, and "dark" and "light",
+    from one in other colours.
     """
     told = st.session_state[_KEY].pressed
     if told in ("narrow", "wide"):
         st.session_state[NARROW] = told == "narrow"
+    elif told in map(str, PRESENTED_TEXTS):
+        st.session_state[PRESENTED] = int(told)
 
 
 def _heard(page: Page) -> None:

@@ -24,6 +24,10 @@ DIVERGING: Final = (  # too low, orange; too high, blue
 # On a dark page nothing is almost black or almost white: little is dim, much is bright.
 SEQUENTIAL_DARK: Final = ("#256788", "#25848d", "#3d9f8a", "#66b785")
 DIVERGING_DARK: Final = ("#ffa24d", "#666d74", "#6cbcf5")
+INK: Final = "#595959"
+"""Text on what a light page shows through."""
+PALE: Final = "#C9CDD1"
+"""Text on what a dark page shows through."""
 LEVEL_ENDS: Final = ("#43309A", "#D6CEF5")
 """Root and leaves; violet, as the colours of strategies mean something else in the same figure."""
 
@@ -61,6 +65,16 @@ def luminance(red: AnyArray, green: AnyArray, blue: AnyArray) -> FloatArray:
     return np.asarray(np.tensordot((0.2126, 0.7152, 0.0722), linear, axes=1))
 
 
+def ink_on(colour: str) -> str:
+    """Return black or white, whichever reads better on a ``#rrggbb`` colour: a contrast of 4.5 or more.
+
+    >>> ink_on("#D55E00"), ink_on("#0072B2")
+    ('black', 'white')
+    """
+    red, green, blue = (np.asarray(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
+    return "black" if luminance(red, green, blue) > _MIDDLE else "white"
+
+
 def inked(block: dict[str, Any]) -> dict[str, Any]:
     """Return blocks with their texts black or white, whichever reads better on each colour: a contrast of 4.5 or more.
 
@@ -92,12 +106,12 @@ def _colours(block: dict[str, Any]) -> list[FloatArray] | None:
         if "text" not in block or not all(isinstance(one, str) and _HEX.fullmatch(one) for one in named.flat):
             return None
         return [np.vectorize(lambda one, i=i: int(one[i : i + 2], 16), otypes=[float])(named) for i in (1, 3, 5)]
-    at = (_numbers(marker[name]) - marker["cmin"]) / (marker["cmax"] - marker["cmin"])
+    at = (numbers_of(marker[name]) - marker["cmin"]) / (marker["cmax"] - marker["cmin"])
     places, colours = zip(*marker["colorscale"], strict=True)
     return [np.interp(at, places, [int(one[i : i + 2], 16) for one in colours]) for i in (1, 3, 5)]
 
 
-def _numbers(values: AnyArray | Mapping[str, str]) -> FloatArray:
+def numbers_of(values: AnyArray | Mapping[str, str]) -> FloatArray:
     """Numbers of a trace, (n,), also as plotly packs them into text."""
     if isinstance(values, Mapping):
         values = np.frombuffer(b64decode(values["bdata"]), values["dtype"])

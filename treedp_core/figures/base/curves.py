@@ -9,7 +9,19 @@ from typing import Any, Final
 import numpy as np
 
 from treedp_core.figures.base.draft import Draft, Trace, scatter
-from treedp_core.figures.base.style import AFTER, BEFORE, GREY, PINK, axis, limits, look, new_figure, your_value_marker
+from treedp_core.figures.base.style import (
+    AFTER,
+    BEFORE,
+    END,
+    GREY,
+    MORE,
+    PINK,
+    axis,
+    limits,
+    look,
+    new_figure,
+    your_value_marker,
+)
 from treedp_core.figures.base.text import apart, plot_text
 from treedp_core.tree import FloatArray
 from treedp_core.words import Z95, privacy_text
@@ -104,6 +116,12 @@ def error_curves(
 
 LEFT: Final = (0.0, 0.4)
 RIGHT: Final = (0.48, 1.0)
+BESIDE: Final = ((0.0, 0.34), (0.53, 1.0))
+"""Panels of which both have an upright axis with a title."""
+LONG_NAME: Final = 18
+"""Letters up to which a name at a line's end has one row."""
+MOST_NAMED: Final = 4
+"""Lines that are named at their ends, in two rows each: there is no room for more in a low window."""
 WORST_SHOWN: Final = 5.0
 """How many times the best the panel beside reaches at most: what is worse leaves it at the top."""
 
@@ -111,15 +129,15 @@ WORST_SHOWN: Final = 5.0
 def beside_best(fig: Draft, series: Sequence[Curve], *, title: str) -> Draft:
     """Move error curves to the left and show them divided by the best at each x beside, on a linear axis.
 
-    Lines that are a few per cent apart cannot be told apart over decades. Each line is named at its end. The figure is
-    changed and returned; it stays as it is where fewer than two curves have formulas.
+    Lines that are a few per cent apart cannot be told apart over decades. Few are named at their ends, many in a
+    legend. The figure is changed and returned; it stays as it is where fewer than two curves have formulas.
 
     Parameters
     ----------
     fig : Draft
         What `error_curves` made of the same series.
     title : str
-        Of the new panel.
+        Of the new panel's upright axis.
 
     >>> x = np.array([1.0, 10.0])
     >>> two = [
@@ -138,52 +156,64 @@ def beside_best(fig: Draft, series: Sequence[Curve], *, title: str) -> Draft:
         line = _line(replace(curve, formula=y), False)
         fig.add_trace(line | {"xaxis": "x2", "yaxis": "y2", "showlegend": False})
     fig.update_layout(
-        xaxis={"domain": LEFT},
-        xaxis2={**fig.layout["xaxis"], "domain": RIGHT, "anchor": "y2"},
-        yaxis2={**axis("", log=False, bounds=(1 - 0.04 * (top - 1), top), grid=True), "anchor": "x2"},
-        showlegend=False,
+        xaxis={"domain": BESIDE[0]},
+        xaxis2={**fig.layout["xaxis"], "domain": BESIDE[1], "anchor": "y2"},
+        yaxis2={**axis(title, log=False, bounds=(1 - 0.04 * (top - 1), top), grid=True), "anchor": "x2"},
     )
-    fig.add_annotation(
-        x=0, xref="x2 domain", xanchor="left", y=1, yref="paper", yanchor="bottom", showarrow=False,
-        text=plot_text(title, 120), font={"color": GREY},
-    )  # fmt: skip
-    tall = 0.07 * (top - 1)
-    # a name stands above the end of its line, left of it; one that falls to its end comes through there: below it then
-    wanted = [y[-1] - tall * bool(y[3 * (y.size - 1) // 4] - y[-1] > tall / 4) for y in ratios]
-    for at, curve, y in zip(apart(wanted, tall, 1.0, top - tall), drawn, ratios, strict=True):
-        if np.isfinite(y[-1]):
-            fig.add_annotation(
-                x=1, xref="x2 domain", xanchor="right", y=at, yref="y2", yanchor="bottom", showarrow=False,
-                text=plot_text(curve.label), font={"color": look(curve.mechanism, curve.variant).colour},
-            )  # fmt: skip
+    if len(drawn) <= MOST_NAMED:
+        ends = [(one.label, look(one.mechanism, one.variant).colour, float(y[-1]))
+                for one, y in zip(drawn, ratios, strict=True)]  # fmt: skip
+        name_ends(fig, ends, height=0.15, upright="y2", is_low=True)
     for shape in fig.layout.get("shapes", ()):
         fig.add_shape(**shape | {"xref": "x2"})
     return fig
 
 
-def name_ends(fig: Draft, ends: Sequence[tuple[str, str, float]], *, height: float = 0.06) -> Draft:
+def name_ends(
+    fig: Draft,
+    ends: Sequence[tuple[str, str, float]],
+    *,
+    height: float = 0.06,
+    upright: str = "y",
+    is_low: bool = False,
+) -> Draft:
     """Name lines at their right ends instead of in a legend: (label, colour, last value); the figure is changed.
 
-    Labels that would cover each other are moved apart, each as high as that part of the axis; lines without a last
-    value are not named.
+    Labels that would cover each other are moved apart, each as high as that part of the axis, and a stroke leads from
+    a line's end to its name; lines without a last value are not named. Where a figure `is_low`, long names
+    have two rows.
 
     >>> fig = Draft([], {"yaxis": {"type": "log", "range": [0, 2]}})
     >>> [note["text"] for note in name_ends(fig, [("A", "#000", 10.0)]).layout["annotations"]]
     ['A']
     """
-    low, high = fig.layout["yaxis"]["range"]
-    if fig.layout["yaxis"].get("type") == "log":
+    axis_of = fig.layout[f"yaxis{upright[1:]}"]
+    low, high = axis_of["range"]
+    if axis_of.get("type") == "log":
         heights = [np.log10(y) if y > 0 else np.nan for _, _, y in ends]
     else:
         heights = [y for _, _, y in ends]
-    for at, (label, colour, _), y in zip(apart(heights, height * (high - low), low, high), ends, heights, strict=True):
+    names = [_rows(plot_text(label)) if is_low else [plot_text(label)] for label, _, _ in ends]
+    places = apart(heights, height * (high - low), low, high)
+    for at, rows, (_, colour, _), y in zip(places, names, ends, heights, strict=True):
         if np.isfinite(y):
             fig.add_annotation(
-                x=1, xref="paper", xanchor="left", xshift=4, y=at, yref="y", yanchor="middle", showarrow=False,
-                align="left", text=plot_text(label), font={"color": colour},
+                name=END, x=1, xref="paper", xanchor="left", y=min(max(y, low), high), yref=upright, yanchor="middle",
+                ax=14, axref="pixel", ay=at, ayref=upright, arrowhead=0, arrowwidth=1.5, arrowcolor=colour, standoff=2,
+                align="left", text=MORE.join(rows), font={"color": colour},
             )  # fmt: skip
-    longest = max((len(label) for label, _, _ in ends), default=0)
+    longest = max((len(row) for rows in names for row in rows), default=0)
     return fig.update_layout(showlegend=False, margin={"r": 20 + 7 * longest, "t": 12})
+
+
+def _rows(name: str) -> list[str]:
+    """A long name in two rows, as a margin has no room for it in one: its mechanism, and what is done with its counts.
+
+    >>> _rows("Discrete Laplace, least squares"), _rows("Laplace, pruned")
+    (['Discrete Laplace,', 'least squares'], ['Laplace, pruned'])
+    """
+    first, comma, rest = name.partition(", ")
+    return [first + ",", rest] if comma and len(name) > LONG_NAME else [name]
 
 
 def over_best(values: FloatArray) -> FloatArray:

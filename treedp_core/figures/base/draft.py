@@ -43,7 +43,8 @@ def trace(kind: str, **properties: Any) -> Trace:
 
 
 scatter: Final = partial(trace, "scatter")
-bar: Final = partial(trace, "bar")
+bar: Final = partial(trace, "bar", constraintext="inside")
+"""Bars; a number beside one is as large as all other text, however low the bar."""
 
 
 class Draft:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import textwrap
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -14,13 +15,17 @@ import plotly.graph_objects as go
 from treedp_core.figures.base.colour import (
     DIVERGING,
     DIVERGING_DARK,
+    PALE,
     SEQUENTIAL,
     SEQUENTIAL_DARK,
     colour_scale,
+    ink_on,
     inked,
     luminance,
+    numbers_of,
 )
-from treedp_core.figures.base.style import MORE
+from treedp_core.figures.base.style import MORE, PRESENTED_TEXT, ROW, beside_rows, in_legend, numbers_apart
+from treedp_core.tree import FloatArray
 
 ENOUGH: Final = 5.0
 """Contrast with the page up to which a colour is lifted."""
@@ -47,17 +52,30 @@ def on_dark(fig: go.Figure) -> go.Figure:
     parts = fig.to_dict()
     template = parts["layout"].pop("template", None)
     painted = repainted(parts)
-    painted["data"] = [_legible(one) if "insidetextfont" in one else one for one in painted["data"]]
+    painted["data"] = [_legible(one) if "insidetextfont" in one else _marked(one) for one in painted["data"]]
+    for note in painted["layout"].get("annotations", ()):
+        if _HEX.fullmatch(str(note.get("bgcolor"))):
+            note["font"] = {**note.get("font", {}), "color": ink_on(note["bgcolor"])}
     painted["layout"]["template"] = template
     return go.Figure(painted, _validate=False)  # it was checked when it was drawn
 
 
 def _legible(block: dict[str, Any]) -> dict[str, Any]:
     """Blocks with texts that are legible on their dark colours; a stranger's notebook may have blocks unlike ours."""
+    if _RGB.fullmatch(str(block.get("marker", {}).get("color"))):  # the page shows through
+        return {**block, "insidetextfont": {**block["insidetextfont"], "color": PALE}}
     try:
         return inked(block)
     except (KeyError, TypeError, ValueError):
         return block
+
+
+def _marked(points: dict[str, Any]) -> dict[str, Any]:
+    """Points with a text in each that is legible on their dark colour."""
+    colour, place = points.get("marker", {}).get("color"), points.get("textposition", "middle center")
+    if points.get("mode") != "markers+text" or place != "middle center" or not _HEX.fullmatch(str(colour)):
+        return points
+    return {**points, "textfont": {**points.get("textfont", {}), "color": ink_on(str(colour))}}
 
 
 def repainted(parts: dict[str, Any]) -> dict[str, Any]:
@@ -135,6 +153,14 @@ TITLE: Final = {"x": 34, "y": 20}
 """Characters of an axis title in a line."""
 _X: Final = ("xaxis", "xaxis2")
 _Y: Final = ("yaxis", "yaxis2")
+ROW_NAME: Final = 18
+"""Characters of the name of a row in a line."""
+MOST_ROWS: Final = 12
+"""Rows that names of two lines have room in."""
+MOST_ALONG: Final = 6
+"""Numbers along a line at most, as steps between them."""
+ROOM: Final = 0.25
+"""Of an axis: what a number beside the longest bar takes."""
 MAX_TEXT: Final = 12.5
 """Text of a note, in px: it has one line."""
 
@@ -147,20 +173,49 @@ def stacked(fig: go.Figure) -> go.Figure:
     >>> two.layout.xaxis.domain, two.layout.yaxis.domain, two.layout.yaxis2.domain, two.data[1].yaxis
     ((0.0, 1.0), (0.62, 1.0), (0.0, 0.36), 'y2')
     """
-    parts = fig.to_dict()
+    if any(one.name == ROW and one.yanchor == "middle" for one in fig.layout.annotations):
+        beside_rows(fig)
+    parts = in_legend(fig).to_dict()
     template = parts["layout"].pop("template", None)
     layout = parts["layout"]
-    for note in layout.get("annotations", ()):
-        note["font"] = {**note.get("font", {}), "size": min(MAX_TEXT, note.get("font", {}).get("size", MAX_TEXT))}
+    if layout.get("font", {}).get("size", 0.0) < PRESENTED_TEXT:
+        for note in layout.get("annotations", ()):
+            note["font"] = {**note.get("font", {}), "size": min(MAX_TEXT, note.get("font", {}).get("size", MAX_TEXT))}
     ends = [layout.get(name, {}).get("domain") for name in _X]
     if all(ends) and (ends[0][1] <= ends[1][0] or ends[1][1] <= ends[0][0]):
         _restack(parts["data"], layout, 0 if ends[0][0] < ends[1][0] else 1)
+    _make_room(parts["data"], layout)
+    for note in layout.get("annotations", ()):  # words beside a panel have two lines
+        if note.get("xref") == "paper" and note.get("x", 0.0) > 0.5 and note.get("yref") == "y":
+            note["text"] = MORE.join(note["text"].rsplit(" · ", 1))
+    for name in layout:
+        if name.startswith(("xaxis", "yaxis")) and layout[name].get("ticktext") is not None:
+            layout[name] |= _short_ticks(name[0], numbers_of(layout[name]["tickvals"]), layout[name]["ticktext"])
     for name, one in layout.items():
         if name.startswith(("xaxis", "yaxis")) and one.get("title", {}).get("text"):
             lines = (textwrap.wrap(line, TITLE[name[0]]) for line in one["title"]["text"].split(MORE))
             one["title"]["text"] = MORE.join(itertools.chain(*lines))
     layout["template"] = template
     return go.Figure(parts, _validate=False)  # it was checked when it was drawn
+
+
+def _short_ticks(upright: str, values: FloatArray, texts: Sequence[str]) -> dict[str, Any]:
+    """Numbers along a line that have room, and names of rows in short lines."""
+    if upright == "x":
+        return numbers_apart(values.tolist(), texts, MOST_ALONG)
+    if max(map(len, texts), default=0) <= ROW_NAME or len(texts) > MOST_ROWS:
+        return {}
+    return {"ticktext": [MORE.join(textwrap.wrap(text, ROW_NAME)) for text in texts]}
+
+
+def _make_room(data: Sequence[dict[str, Any]], layout: dict[str, Any]) -> None:
+    """Have axes go on beyond their longest bars for the numbers beside them."""
+    beside = [one for one in data if one.get("orientation") == "h" and one.get("textposition") == "outside"]
+    for name in {one.get("xaxis", "x") for one in beside}:
+        axis_of = layout.get(f"xaxis{name[1:]}", {})
+        if "range" in axis_of:
+            low, high = axis_of["range"]
+            axis_of["range"] = [low - ROOM * (high - low) * (low < 0), high + ROOM * (high - low)]
 
 
 def _restack(data: list[dict[str, Any]], layout: dict[str, Any], left: int) -> None:

@@ -22,14 +22,30 @@ from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.tree import AnyArray, FloatArray
 
 HEIGHT: Final = 420
-PRESENTED_TEXT: Final = 24
-"""Text of a figure on a projector, in px."""
+PRESENTED_TEXTS: Final = (24, 27, 30, 33, 36, 40, 48, 60, 72)
+"""Sizes of text on a projector, in px: the least that is a thirtieth of the window's height is taken."""
+PRESENTED_TEXT: Final = PRESENTED_TEXTS[0]
+"""That of the lowest window: all else in px grows with the text."""
 NAMED_FROM: Final = 40
 """A margin at the right, in px, from which on it is taken up by names of lines: twice as wide in a presentation."""
 HEADED_FROM: Final = 40
 """A margin at the top, in px, beyond which it is taken up by lines above the panels: half as high again there."""
 PRESENTED_LINE: Final = 4
-"""Its lines, in px; edges of areas have none."""
+"""Its lines there, in px; edges of areas have none."""
+PRESENTED_MARK: Final = 1.4
+"""How many times as large marks with a text are there, and how much farther a text stands from its mark."""
+LEAST_PRESENTED: Final = 0.9
+"""Text in a block there at least, as a part of all other text: 3 % of the window's height."""
+END: Final = "end of a line"
+"""The name of a note that names a line at its end."""
+ROW: Final = "row"
+"""The name of a note that names a row."""
+ROWS_SHARE: Final = 0.33
+"""Of the width of rows whose names stand beside their ends: what the longest takes."""
+ABOVE: Final = 1.6
+"""Lines of text that a note above a figure takes."""
+MOST_ENDS: Final = 5
+"""Names of lines that stand below each other in a presentation: of more there is a legend."""
 MAX_PRESENTED: Final = 4
 """Steps beside a colour bar there at most."""
 MAX_UPRIGHT: Final = 6
@@ -272,49 +288,71 @@ MOST_NUMBERS: Final = 6
 """Numbers that an upright axis as high as the figure has room for."""
 
 
-def present(fig: go.Figure) -> go.Figure:
-    """Make a figure fit for a projector: 24 px text, lines of 4 px; the figure is changed and returned.
+def present(fig: go.Figure, text: int = PRESENTED_TEXT) -> go.Figure:
+    """Make a figure fit for a projector: large text, strong lines; the figure is changed and returned.
 
-    >>> present(go.Figure()).layout.font.size
-    24
+    Parameters
+    ----------
+    text : int
+        Size of the text in px; lines and margins grow with it, see `PRESENTED_TEXTS`.
+
+    >>> present(go.Figure()).layout.font.size, present(go.Figure(), 33).layout.font.size
+    (24, 33)
     """
-    big, margin = {"size": PRESENTED_TEXT}, fig.layout.margin
+    big, grown, margin = {"size": text}, text / PRESENTED_TEXT, fig.layout.margin
     legends = {f"{name}_font": big for name in {"legend", *fig.layout} if name.startswith("legend")}
-    top = margin.t * 1.5 if margin.t and margin.t > HEADED_FROM else margin.t
+    top = margin.t * 1.5 * grown if margin.t and margin.t > HEADED_FROM else margin.t
     fig.update_layout(font=big, hoverlabel_font=big, margin_t=top, **legends)
-    fig.update_traces(line_width=PRESENTED_LINE, selector=lambda one: one.type == "scatter" and one.line.width != 0)
+    fig.update_traces(
+        line_width=PRESENTED_LINE * grown, selector=lambda one: one.type == "scatter" and one.line.width != 0
+    )
+    _present_axes(fig, big)
+    beside_rows(fig)
+    fig.update_annotations(font=big)
+    for one in fig.layout.annotations:
+        one.update(xshift=PRESENTED_MARK * grown * (one.xshift or 0), yshift=PRESENTED_MARK * grown * (one.yshift or 0))
+    if any(one.y == 1 and one.yref == "paper" and one.yanchor == "bottom" for one in fig.layout.annotations):
+        margin.t = max(margin.t or 0, ABOVE * text)
+    _ends_apart(fig)
+    if (margin.r or 0) > NAMED_FROM:  # room for names at the ends of lines
+        margin.r *= 2 * grown
+    if fig.layout.uniformtext.mode:
+        fig.update_layout(uniformtext_minsize=LEAST_PRESENTED * text)
+    for trace in fig.data:
+        if trace.type == "scatter" and "text" in (trace.mode or ""):
+            trace.textfont.size = text
+            if "markers" in trace.mode and trace.textposition in (None, "middle center"):
+                trace.marker.size *= PRESENTED_MARK * grown  # the text stands in it
+        if trace.type == "icicle":
+            trace.update(textfont=big, marker_colorbar=_presented(trace.marker.colorbar, text))
+        if trace.type == "bar" and fig.layout.uniformtext.mode and trace.text is not None:
+            trace.text = [str(one).replace(MORE, " ") for one in trace.text]  # blocks are low
+        if trace.type == "bar" and trace.marker.colorbar.tickvals is not None:
+            trace.update(marker_colorbar=_presented(trace.marker.colorbar, text))
+        if trace.type == "heatmap":
+            trace.update(colorbar=_presented(trace.colorbar, text))
+    return fig
+
+
+def _present_axes(fig: go.Figure, big: dict[str, Any]) -> None:
+    """Large letters, short titles, and of the numbers those that have room."""
     # A page's theme sets these sizes one by one, so the figure has to as well.
     for update in (fig.update_xaxes, fig.update_yaxes):
         update(tickfont=big, title_font=big)
+    for one in fig.select_xaxes():
+        if one.title.text:
+            one.title.text = one.title.text.partition(MORE)[0]
     for one in fig.select_yaxes():
         one.title.text = _upright(one.title.text or "") or None
         low, high = one.to_plotly_json().get("domain", (0.0, 1.0))  # plotly's own reading wants a list
         if high - low < LOW_PANEL:
             one.update(title_text=None, nticks=max(2, round(MOST_NUMBERS * (high - low))))
+        if one.type != "log" and one.tickvals is None:
+            one.nticks = min(one.nticks or MAX_PRESENTED, MAX_PRESENTED)
         if one.type != "log":
-            one.update(_numbers_apart(one.tickvals, one.ticktext, MAX_UPRIGHT))
+            one.update(numbers_apart(one.tickvals, one.ticktext, MAX_UPRIGHT))
         elif isinstance(one.dtick, int) and one.range:  # a number for each power of ten, or fewer
             one.dtick = max(1, math.ceil((one.range[1] - one.range[0]) / MAX_PRESENTED))
-    fig.update_annotations(font=big)
-    if (margin.r or 0) > NAMED_FROM:  # room for names at the ends of lines
-        margin.r *= 2
-        ends = [one for one in fig.layout.annotations if one.x == 1 and one.xref == "paper" and one.xanchor == "left"]
-        low, high = fig.layout.yaxis.range or (0.0, 1.0)
-        for one, y in zip(ends, apart([one.y for one in ends], NAME_APART * (high - low), low, high), strict=True):
-            one.y = y
-    for trace in fig.data:
-        if trace.type == "scatter" and "text" in (trace.mode or ""):
-            trace.textfont.size = PRESENTED_TEXT
-            if "markers" in trace.mode and trace.textposition in (None, "middle center"):
-                trace.marker.size *= 1.4  # the text stands in it
-        if trace.type == "icicle":
-            trace.update(textfont=big, marker_colorbar=_presented(trace.marker.colorbar))
-            fig.update_layout(uniformtext_minsize=16)
-        if trace.type == "bar" and trace.marker.colorbar.tickvals is not None:
-            trace.update(marker_colorbar=_presented(trace.marker.colorbar))
-        if trace.type == "heatmap":
-            trace.update(colorbar=_presented(trace.colorbar))
-    return fig
 
 
 def _upright(title: str) -> str:
@@ -324,13 +362,54 @@ def _upright(title: str) -> str:
     return MORE.join(line for part in lines for line in part)
 
 
-def _presented(bar: go.heatmap.ColorBar | go.icicle.marker.ColorBar) -> dict[str, Any]:
+def _ends_apart(fig: go.Figure) -> None:
+    """Move names at the ends of lines as far apart as large letters are high, or put them into a legend."""
+    ends = [one for one in fig.layout.annotations if one.name == END]
+    if sum(one.text.count(MORE) + 1 for one in ends) > MOST_ENDS:
+        in_legend(fig)
+    elif ends:
+        low, high = fig.layout[f"yaxis{ends[0].yref[1:]}"].range or (0.0, 1.0)
+        tall = NAME_APART * (high - low) * max(one.text.count(MORE) + 1 for one in ends)
+        for one, y in zip(ends, apart([one.ay for one in ends], tall, low, high), strict=True):
+            one.ay = y
+
+
+def beside_rows(fig: go.Figure) -> None:
+    """Name rows beside their ends where names above them would have no room; they have most of the width then."""
+    rows = [one for one in fig.layout.annotations if one.name == ROW]
+    if not rows:
+        return
+    marks, across = fig.data[-1], fig.layout[f"xaxis{rows[0].xref[1:]}"]
+    start, top = across.range[0], max(marks.x)
+    across.range = [start, start + (top - start) / ROWS_SHARE]
+    if across.anchor == "y2":
+        fig.update_layout(xaxis={"domain": [0.0, 0.26]}, xaxis2={"domain": [0.34, 1.0]})
+    for one in rows:
+        one.update(x=marks.x[round(one.y)], yanchor="middle", xshift=9, yshift=0)
+
+
+def in_legend(fig: go.Figure) -> go.Figure:
+    """Name the lines of a figure in its legend and no longer at their ends; the figure is changed and returned.
+
+    >>> fig = go.Figure().update_layout(showlegend=False, margin_r=200, margin_t=12)
+    >>> named = in_legend(fig.add_annotation(name=END, x=1, xref="paper", text="A"))
+    >>> named.layout.annotations, named.layout.showlegend, named.layout.margin.r
+    ((), True, 12)
+    """
+    notes = [one for one in fig.layout.annotations if one.name != END]
+    if len(notes) < len(fig.layout.annotations):
+        fig.layout.annotations = notes
+        fig.update_layout(showlegend=True, margin={"r": 12, "t": 40})
+    return fig
+
+
+def _presented(bar: go.heatmap.ColorBar | go.icicle.marker.ColorBar, text: int) -> dict[str, Any]:
     """A colour bar's large letters, and of the numbers beside it those that have room."""
-    big = {"size": PRESENTED_TEXT}
-    return {"tickfont": big, "title_font": big, **_numbers_apart(bar.tickvals, bar.ticktext, MAX_PRESENTED)}
+    big = {"size": text}
+    return {"tickfont": big, "title_font": big, **numbers_apart(bar.tickvals, bar.ticktext, MAX_PRESENTED)}
 
 
-def _numbers_apart(values: Sequence[float] | None, texts: Sequence[str] | None, most: int) -> dict[str, Any]:
+def numbers_apart(values: Sequence[float] | None, texts: Sequence[str] | None, most: int) -> dict[str, Any]:
     """Of numbers along a line those that have room, at `most` as many steps apart; names of rows all stay."""
     if values is None or texts is None or not all(text[:1].isdigit() for text in texts if text):
         return {}

@@ -293,7 +293,7 @@ def drafted(
         pathbar={"visible": False},
     )
     margin = {"l": 0, "r": 0, "t": 8, "b": 8}
-    return new_figure([block]).update_layout(margin=margin, uniformtext={"minsize": 11, "mode": "hide"})
+    return new_figure([block]).update_layout(margin=margin, uniformtext={"minsize": 12, "mode": "hide"})
 
 
 def clicked_node(tree: Tree, identifier: object) -> int | None:

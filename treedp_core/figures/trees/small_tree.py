@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from treedp_core.figures.base.colour import ink_on
 from treedp_core.figures.base.draft import Draft, Trace, scatter
 from treedp_core.figures.base.style import AFTER, BEFORE, GREY, axis, limits, new_figure
 from treedp_core.figures.base.text import count_text, plot_text
@@ -97,7 +98,7 @@ def _nodes(
     released, true = [count_text(value) for value in estimate], [f"true {count_text(value)}" for value in counts]
     hover = "%{customdata[0]}<br>released %{customdata[1]}<br>%{customdata[2]}<extra></extra>"
     return scatter(
-            x=x, y=y, mode="markers+text", text=released, textfont={"color": "white", "size": 15},
+            x=x, y=y, mode="markers+text", text=released, textfont={"color": ink_on(colour), "size": 15},
             marker={"symbol": "square", "size": 36, "color": colour, "line": {"width": 0}},
             customdata=list(zip(labels, released, true, strict=True)), hovertemplate=hover,
     )  # fmt: skip
@@ -130,9 +131,10 @@ def _mark_sums(fig: Draft, tree: Tree, estimate: AnyArray, x: FloatArray, y: Flo
         fails = abs(total - float(estimate[node])) > MISMATCH
         told = " + ".join(count_text(value) for value in estimate[children]) + f" = {count_text(total)}"
         told += f" ≠ {count_text(float(estimate[node]))}" * fails
+        ground = BEFORE if fails else AFTER
         fig.add_annotation(
-            x=x[node], y=y[node] - 0.5, text=told, showarrow=False, bgcolor=BEFORE if fails else AFTER,
-            font={"color": "white", "size": 13}, borderpad=3,
+            x=x[node], y=y[node] - 0.5, text=told, showarrow=False, bgcolor=ground,
+            font={"color": ink_on(ground), "size": 13}, borderpad=3,
         )  # fmt: skip
 
 

@@ -68,7 +68,7 @@ def _stops() -> list[int]:
 
 
 BETA: Final[Setting[int]] = control(
-    parameter(BranchingInputs, "beta"), label="Children β", look="slider", width="stretch", stops=_stops,
+    parameter(BranchingInputs, "beta"), look="slider", width="stretch", stops=_stops,
     format=lambda beta: str(beta or _best()),
     help="Marked on the curve; the tree beside it is the one of this β. At first it is the best.",
 )  # fmt: skip

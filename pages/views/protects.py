@@ -26,11 +26,11 @@ VIEW: Final = choice(
     help="What an attacker believes after the release, or how often their best test fails.",
 )  # fmt: skip
 PRIOR: Final = control(
-    parameter(ProtectsInputs, "prior"), label="Belief before", format=percent_set, width=200,
+    parameter(ProtectsInputs, "prior"), format=percent_set, width=200,
     help="How sure the attacker is beforehand, who knows all other records.",
 )  # fmt: skip
 HELD: Final = control(
-    parameter(ProtectsInputs, "records"), label="Records of one person", format=whole, width=200,
+    parameter(ProtectsInputs, "records"), format=whole, width=200,
     help="How many records the person really has. The noise grows with “Records of one unit, at most” in the sidebar, "
     "not with this.",
 )  # fmt: skip

@@ -8,8 +8,15 @@ from typing import Any
 
 import pytest
 
+from oracles_figures import decoded
+from test_report_handles import SOURCES, cell_of
 from treedp_core.notebook import Cell
+from treedp_core.notebook.export.cell_summary import plain
 from treedp_core.notebook.export.report import report_of
+from treedp_core.views import VIEWS, Tables
+from treedp_core.views.branching import BranchingInputs
+from treedp_core.views.cells.handles import handles_of
+from treedp_core.words import unbroken
 
 pytestmark = pytest.mark.browser
 FIGURE: dict[str, Any] = {
@@ -29,7 +36,18 @@ def cell(number: int) -> Cell:
 @pytest.fixture
 def page(chromium: Any, tmp_path: Path) -> Iterator[Any]:
     """A report of five cells, opened from its file by a browser that is offline."""
-    (tmp_path / "report.html").write_bytes(report_of([cell(number) for number in range(1, 6)], "Survey"))
+    yield from opened(chromium, tmp_path, report_of([cell(number) for number in range(1, 6)], "Survey"))
+
+
+@pytest.fixture
+def moving(chromium: Any, tmp_path: Path) -> Iterator[Any]:
+    """A report of one figure with two sliders, and one that stays still."""
+    cells = [one for name in ("branching", "lab.draw") if (one := cell_of(name)) is not None]
+    yield from opened(chromium, tmp_path, report_of(cells, "Two", handles=handles_of(cells, SOURCES)))
+
+
+def opened(chromium: Any, tmp_path: Path, report: bytes) -> Iterator[Any]:
+    (tmp_path / "report.html").write_bytes(report)
     page = chromium.new_context(offline=True, accept_downloads=True).new_page()
     page.complaints = []
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
@@ -65,3 +83,50 @@ def test_no_figure_is_wider_than_paper_and_none_is_cut_between_pages(page: Any) 
     assert set(kept) == {"avoid"}
     assert page.locator("details").first.is_hidden()
     assert page.pdf(prefer_css_page_size=True).count(b"/Type /Page\n") >= 3
+
+
+def test_a_figure_follows_its_sliders_by_keys_and_mouse_without_a_network(moving: Any, tmp_path: Path) -> None:
+    page = moving
+    epsilon, beta = page.get_by_label("Privacy budget ε"), page.get_by_label("Children β")
+    assert page.locator("input[type=range]").count() == 2, "what draws noise stays still"
+
+    def shows(**values: Any) -> None:
+        finding = VIEWS["branching"].found(BranchingInputs(**values), Tables())
+        assert finding.figure is not None
+        assert page.locator(".answer").first.text_content() == unbroken(finding.answer)
+        drawn = page.evaluate("""() => {
+            const curve = document.querySelector('.plot')._fullData[0];
+            return [curve.x[3], curve.y[3], document.querySelector('.plot').getAttribute('aria-label')];
+        }""")
+        expected = decoded(finding.figure)["data"][0]
+        assert drawn[:2] == pytest.approx([expected["x"][3], expected["y"][3]], rel=1e-6)
+        assert drawn[2] == plain(finding.alt)
+
+    shows()
+    epsilon.focus()
+    for key in ("ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    assert epsilon.get_attribute("aria-valuetext") == "1.4"
+    shows(epsilon=1.4)
+    page.keyboard.press("Home")
+    shows(epsilon=0.05)
+    said = page.locator(".answer").first.text_content()
+    page.locator("[role=status]", has_text=said).wait_for(state="attached")
+    assert "eps = 0.05" in page.locator(".facts").first.inner_text()
+    with page.expect_download() as waiting:
+        page.locator("button[data-format=svg]").first.click()
+    waiting.value.save_as(tmp_path / "moved.svg")
+    assert "eps = 0.05" in (tmp_path / "moved.svg").read_text(encoding="utf-8")
+
+    beta.scroll_into_view_if_needed()
+    box = beta.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 1, box["y"] + box["height"] / 2, steps=4)
+    value = int(beta.get_attribute("aria-valuetext"))
+    assert value > 60
+    shows(beta=value)
+    page.mouse.up()
+    assert epsilon.get_attribute("aria-valuetext") == "1", "one at a time"
+    assert page.complaints == []
+    assert [url for url in page.asked if not url.startswith(("file:", "data:", "blob:"))] == []

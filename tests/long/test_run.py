@@ -625,6 +625,18 @@ def test_every_cell_of_a_notebook_is_run_again_and_shows_what_it_showed(
     files = {one.name for one in (tmp_path / "out").iterdir()}
     assert {"report.html", "report.md", "script.py", "notebook.ipynb"} < files
     assert len([one for one in files if one.endswith(".csv")]) >= 2
+    assert "<input" not in (tmp_path / "out" / "report.html").read_text(encoding="utf-8"), "it has simulations"
+
+
+def test_the_report_of_a_run_follows_epsilon(rerun: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    entry, data = VIEWS["lab.epsilon"], call(count_sample, "geography").named("data")
+    tables = call(Tables, data).named("tables")
+    called = ViewCall(entry, entry.inputs(), tables, entry.found(entry.inputs(), tables.value))
+    cell = called.cell((), id="0" * 16, name="Errors", page="lab", view="epsilon", version="0.1.0",
+                       settings={"sample": ("geography",)}, about=called.finding.provenance.line())  # fmt: skip
+    study = Study(notebook=Notebook(cells=(cell,)), version="0.1.0")
+    assert rerun(save(study, with_data=False), "--out", str(tmp_path / "out"))[0] == 0
+    assert "Privacy budget ε <input" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
 def test_cells_that_show_other_numbers_or_have_no_data_are_named(

@@ -58,6 +58,19 @@ def test_a_figure_is_offered_as_a_notebook_a_script_a_report_and_an_archive(offe
         assert "report.md" in archive.namelist()
 
 
+@pytest.mark.parametrize("of", ["file", "sample", "made up"])
+@pytest.mark.parametrize(("page", "part"), [("lab", "lab_figure"), ("branching", "bra_live"), ("plan", "plan_levels")])
+def test_a_report_written_after_the_page_has_run_follows_epsilon_and_no_draw_does(
+    offered: Offered, page: str, part: str, of: str
+) -> None:
+    own = [dataset(Tree.from_branching_factors((3,)), (31, 27, 16), name="own.csv")] if of == "file" else []
+    link = {"source": "generate", "gen_branching": "3,4", "gen_n": 1000} if of == "made up" else {}
+    exporting_from(page, part, *own, eps=2.0, **link)
+    assert "Privacy budget ε <input type" in offered["export_html"][1]().decode()
+    exporting_from("lab", "lab_draw", *own, lab_view="draw", **link)
+    assert "<input" not in offered["export_html"][1]().decode()
+
+
 def test_names_say_what_is_not_private_and_code_never_holds_what_was_counted(offered: Offered) -> None:
     data = dataset(Tree.from_branching_factors((3,)), (31_415, 27_182, 16_180), name="=cmd.csv")
     exporting_from("lab", "lab_draw", data, lab_view="draw")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from treedp_core.notebook.export.cell_summary import drawable
 from treedp_core.notebook.export.ipynb import ipynb_of
 from treedp_core.notebook.export.report import report_of
 from treedp_core.notebook.export.script import files_of
+from treedp_core.notebook.export.sliders import Handle
 from treedp_core.watch import Watch
 
 SAY_SECONDS: Final = 2.0
@@ -42,11 +43,13 @@ def new_folder(name: str) -> Path:
     return path
 
 
-def write(folder: Path, cells: Sequence[Cell], title: str) -> None:
+def write(
+    folder: Path, cells: Sequence[Cell], title: str, handles: Mapping[str, Sequence[Handle]] | None = None
+) -> None:  # fmt: skip
     """Write cells as what the app exports: report, Markdown, tables, script and Jupyter notebook."""
     elsewhere = "The figures are in report.html." if any(map(drawable, cells)) else ""
     files = files_of(cells, title, why_none=elsewhere)
-    files |= {"report.html": report_of(cells, title), "notebook.ipynb": ipynb_of(cells, title)}
+    files |= {"report.html": report_of(cells, title, handles=handles), "notebook.ipynb": ipynb_of(cells, title)}
     for name, content in files.items():
         (folder / name).write_bytes(content)
 

@@ -27,6 +27,7 @@ from treedp_core.notebook.study import Study
 from treedp_core.records import Dataset
 from treedp_core.records.exit import end
 from treedp_core.registry import load_plugin
+from treedp_core.views.cells.handles import handles_of
 from treedp_core.views.cells.rerun import NOT_HERE, Sources, rerun_of
 from treedp_core.words import plural
 
@@ -46,7 +47,7 @@ def run(asked: argparse.Namespace) -> int:
     out = None if asked.out is None else new_folder(asked.out)
     before, (after, wrong) = study.notebook, run_again(study.notebook, sources, asked.made_by)
     if out is not None and after.cells:
-        write(out, after.cells, after.title)
+        write(out, after.cells, after.title, handles_of(after.cells, sources))
     for cell in before.cells:
         same = "the same numbers" if cell.columns is not None else "made; the file has none of its numbers"
         say(f"{slug(cell.name)}: {wrong.get(cell.id, same)}")

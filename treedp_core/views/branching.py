@@ -61,7 +61,9 @@ class BranchingInputs(ReleaseInputs):
     postprocess: str = of(choice("bra_post", "none", study.POSTS, label="Post-processing"))
     budgets: str = of(choice("bra_budgets", "uniform", study.BUDGETS, label="Budget split"))
     padded: bool = of(flag("bra_padded", True))
-    beta: int = of(whole_number("bra_beta", 0, *BETAS, grid=tuple(range(BETAS[0], BETAS[1] + 1))))
+    beta: int = of(
+        whole_number("bra_beta", 0, *BETAS, grid=tuple(range(BETAS[0], BETAS[1] + 1)), label="Children β")
+    )  # fmt: skip
 
     def apart(self, data: Dataset) -> BranchingInputs:
         """Return the inputs that say by themselves how many bins there are, δ, and how many records a unit has."""

@@ -114,7 +114,7 @@ class ReleaseInputs(Inputs):
         Of the noise.
     """
 
-    epsilon: float = of(number("eps", 1.0, checks.epsilon, grid=EPSILON_GRID, code="EPS"))
+    epsilon: float = of(number("eps", 1.0, checks.epsilon, grid=EPSILON_GRID, code="EPS", label="Privacy budget ε"))
     delta: float = of(number("delta", 0.0, checks.delta, grid=DELTA_GRID, code="DELTA"))
     relation: str = of(
         choice(

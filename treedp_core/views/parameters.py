@@ -50,6 +50,8 @@ class Parameter(Generic[T]):
         Choices of a slider; another valid value joins them (see `choices`).
     options : mapping or collection, optional
         Name -> label, or -> an entry with a `label` and perhaps a `help`; read anew at each use.
+    label : str
+        What its slider is called; a figure can follow one that has a name wherever there are sliders.
     """
 
     key: str
@@ -58,6 +60,7 @@ class Parameter(Generic[T]):
     check: Check = _any
     grid: tuple[Any, ...] = ()
     options: Mapping[str, Any] | Collection[str] | None = None
+    label: str = ""
 
     @property
     def is_many(self) -> bool:
@@ -103,19 +106,20 @@ class Parameter(Generic[T]):
 
 
 def number(
-    key: str, default: float, check: Check, *, grid: tuple[float, ...] = (), code: str = "VALUE"
+    key: str, default: float, check: Check, *, grid: tuple[float, ...] = (), code: str = "VALUE", label: str = ""
 ) -> Parameter[float]:
     """Return a parameter that is a decimal number; `check` returns it or raises `InputError`."""
 
     def read(text: str) -> float:
         return float(check(_decimal(key, text, code)))
 
-    return Parameter(key=key, default=default, read=read, check=check, grid=grid)
+    return Parameter(key=key, default=default, read=read, check=check, grid=grid, label=label)
 
 
 def whole(
-    key: str, default: int, low: int, high: int, *, code: str = "VALUE_RANGE", grid: tuple[int, ...] = ()
-) -> Parameter[int]:
+    key: str, default: int, low: int, high: int, *, code: str = "VALUE_RANGE", grid: tuple[int, ...] = (),
+    label: str = "",
+) -> Parameter[int]:  # fmt: skip
     """Return a parameter that is a whole number in [low, high], or 0 if that is its default, for none of them."""
 
     def check(value: object) -> int:
@@ -126,7 +130,7 @@ def whole(
         plain = re.fullmatch(r"-?[0-9]{1,20}", text, re.ASCII)
         return check(int(text) if plain else text)
 
-    return Parameter(key=key, default=default, read=read, check=check, grid=grid)
+    return Parameter(key=key, default=default, read=read, check=check, grid=grid, label=label)
 
 
 def where_more(options: object) -> str:

@@ -123,8 +123,10 @@ class ProtectsInputs(ReleaseInputs):
     mechanism : str
     """
 
-    prior: float = of(number("pro_prior", 0.5, _prior, grid=PRIORS))
-    records: int = of(whole("pro_records", 1, 1, RECORDS[-1], code="CONTRIBUTIONS_RANGE", grid=RECORDS))
+    prior: float = of(number("pro_prior", 0.5, _prior, grid=PRIORS, label="Belief before"))
+    records: int = of(
+        whole("pro_records", 1, 1, RECORDS[-1], code="CONTRIBUTIONS_RANGE", grid=RECORDS, label="Records of one person")
+    )  # fmt: skip
     mechanism: str = of(choice("pro_mechanism", "discrete_laplace", MECHANISMS, label="Mechanism"))
 
     @property

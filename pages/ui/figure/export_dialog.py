@@ -16,6 +16,7 @@ from pages.ui.notebook import book, pins
 from pages.ui.page.view import Seen
 from pages.ui.session import uploads
 from pages.ui.session.download import download
+from pages.ui.tables import store
 from treedp_core.checks import InputError
 from treedp_core.figures.base import style
 from treedp_core.figures.base.export_layout import LEAST, MOST, dressed
@@ -26,6 +27,8 @@ from treedp_core.notebook.export.ipynb import ipynb_of
 from treedp_core.notebook.export.program import export_name
 from treedp_core.notebook.export.report import SAVED, report_of
 from treedp_core.notebook.export.script import bundle_of, script_of
+from treedp_core.views.cells.handles import IN_ALL, SECONDS, handles_of
+from treedp_core.views.cells.rerun import Sources
 from treedp_core.views.cells.view_call import NO_NUMBERS
 from treedp_core.words import plural, whole
 
@@ -67,6 +70,11 @@ def _with_pictures(
     return write(cells, title, drawn, why_none)
 
 
+def _report(cells: Sequence[Cell], title: str, size: tuple[int, int], sources: Sources) -> bytes:
+    """Return a report, whose figures follow what they can as far as its time goes: less where strangers use the app."""
+    return report_of(cells, title, size, handles_of(cells, sources, SECONDS if uploads.is_public() else IN_ALL))
+
+
 def _script(cells: Sequence[Cell], title: str) -> bytes:
     return script_of(cells, title).encode()
 
@@ -74,7 +82,7 @@ def _script(cells: Sequence[Cell], title: str) -> bytes:
 FILES: Final = (
     _File("Notebook", "ipynb", SAFE, "For Jupyter: words, code, outputs", partial(_with_pictures, ipynb_of, "png")),
     _File("Script", "py", "text/x-python", "Python that gives the same tables", _script),
-    _File("Report", "html", SAFE, "One page that opens offline, its figures alive; prints on A4", report_of),
+    _File("Report", "html", SAFE, "One page that opens offline; curves follow ε; prints on A4", report_of),
     _File("Archive", "zip", "application/zip", "Markdown, CSV and a script", partial(_with_pictures, bundle_of, "svg")),
 )
 
@@ -138,7 +146,7 @@ def _choose(cells: Sequence[Cell], title: str) -> None:
 
 def buttons(cells: Sequence[Cell], title: str) -> None:
     """Show a button for each file that cells can become; it is written on a click."""
-    files, size = st.container(horizontal=True, gap="small"), SIZE
+    files, size, sources = st.container(horizontal=True, gap="small"), SIZE, store.sources_at_hand()
     if told := without_pictures(cells):
         is_one = len(cells) == 1
         here = "The camera in the picture below saves it as SVG; a" if is_one and can_draw() else "A"
@@ -150,7 +158,7 @@ def buttons(cells: Sequence[Cell], title: str) -> None:
                 _drawn_here(cells[0], size)
     with files:
         for file in FILES:
-            write = partial(report_of, size=size) if file.write is report_of else file.write
+            write = partial(_report, size=size, sources=sources) if file.write is report_of else file.write
             download(
                 file.label,
                 partial(write, list(cells), title),

@@ -274,7 +274,7 @@ def in_a_row() -> DeltaGenerator:
 def control(parameter: Parameter[T], *, own: Any = None, **drawn: Any) -> Setting[T]:
     """Return the setting of a page that a parameter is, with the words of its control: see `Drawn` and `Setting`."""
     shared = {one.name: getattr(parameter, one.name) for one in fields(Parameter)}
-    return Setting(**shared, drawn=Drawn(**drawn), own=own)
+    return Setting(**shared, drawn=Drawn(**{"label": parameter.label, **drawn}), own=own)
 
 
 def number(

@@ -43,7 +43,7 @@ def _delta(value: float) -> str:
 
 
 EPSILON: Final = control(
-    parameter(ReleaseInputs, "epsilon"), label="Privacy budget ε", format=setting_text,
+    parameter(ReleaseInputs, "epsilon"), format=setting_text,
     help=f"{text('epsilon')} Left: more private, more noise. Right: more accurate, less private.",
 )  # fmt: skip
 EPSILON_TUNED: Final = number(study.EPSILON_TUNED, 0.0, partial(checks.number, "eps_tuned", low=0, high=EPSILON_HIGH))

@@ -29,7 +29,8 @@ from treedp_core.notebook.study import WAITING
 from treedp_core.records import Dataset, HeldColumns
 from treedp_core.records.mock_data import generate
 from treedp_core.tree.text import branching_factors_from_text
-from treedp_core.views.cells.rerun import Sources
+from treedp_core.views.cells.rerun import NO_DATA, NOT_HERE, Sources
+from treedp_core.views.finding import forgetful
 
 MAX_NUMBERS: Final = 16_000_000
 _LAST: Final = "_dataset"
@@ -103,6 +104,17 @@ def sources() -> Sources:
         sample=used_sample, made_up=made_up, own=session_tables.tables(), ranges=range_lists.lists(),
         memo=remember,
     )  # fmt: skip
+
+
+def sources_at_hand() -> Sources:
+    """Return where tables are that are there already, for another thread: nothing is made, and nothing kept."""
+
+    def made_up(*how: Any) -> Ran[Dataset]:
+        if (found := _MADE.get(how)) is None:
+            raise InputError(NOT_HERE, f"{NO_DATA}.")
+        return given(found, generate, *how).named("data")
+
+    return replace(sources(), made_up=made_up, memo=forgetful)
 
 
 def set_dataset(

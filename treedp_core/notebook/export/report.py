@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from treedp_core.figures.base.export_layout import dressed
@@ -15,6 +15,7 @@ from treedp_core.notebook.cell import Cell
 from treedp_core.notebook.export.cell_summary import as_html, drawable, dress_of, facts, plain, warning
 from treedp_core.notebook.export.ipynb import in_html
 from treedp_core.notebook.export.program import Section, program_of
+from treedp_core.notebook.export.sliders import Handle, controls, frames_of, json_inside
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records.export.tables import IN_NAMES
 from treedp_core.words import plural, unbroken
@@ -44,7 +45,7 @@ h2 { font-size: 19px; margin: 36px 0 4px; break-after: avoid; }
 .badges .private { color: #a33e00; border-color: #d55e00; font-weight: 600; }
 .figure { break-inside: avoid; margin: 8px 0; }
 .plot { width: 690px; }
-.caption, .facts, .foot { font-size: 12.5px; color: #57606a; }
+.caption, .facts, .foot, .about { font-size: 12.5px; color: #57606a; }
 .note { border-left: 3px solid #d0d7de; padding-left: 12px; }
 .keep { break-inside: avoid; }
 dl.facts { display: grid; grid-template-columns: max-content 1fr; gap: 0 12px; margin: 8px 0; }
@@ -54,15 +55,52 @@ table { border-collapse: collapse; font-size: 12.5px; display: block; overflow-x
 td, th { padding: 2px 10px 2px 0; text-align: left; border-bottom: 1px solid #d0d7de; }
 code { background: #f6f8fa; padding: 0 3px; border-radius: 3px; }
 button { font: inherit; font-size: 12px; padding: 1px 10px; margin-right: 6px; cursor: pointer; }
+.handle p { margin: 2px 0; }
+.handle label { font-size: 13px; font-weight: 600; }
+.handle input { width: 260px; vertical-align: middle; margin: 0 8px; }
+.aloud { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 summary { cursor: pointer; font-size: 13px; color: #57606a; }
 @media print { .screen { display: none !important; } body { margin: 0; } h1 { margin-top: 0; }
   section { break-inside: auto; } .warning { break-inside: avoid; } }
 """
 SCRIPT: Final = """
 const waiting = [...document.querySelectorAll(".figure")];
+const CONFIG = {displayModeBar: false};
 function draw(box) {
-  const drawn = JSON.parse(box.querySelector("script").textContent);
-  Plotly.newPlot(box.querySelector(".plot"), drawn.data, drawn.layout, {displayModeBar: false});
+  const source = box.querySelector("script").textContent;
+  const plot = box.querySelector(".plot");
+  let drawn = JSON.parse(source);
+  drawn.layout.uirevision = 1;
+  Plotly.newPlot(plot, drawn.data, drawn.layout, CONFIG);
+  const sliders = [...box.querySelectorAll("input")];
+  const stand = (slider, handle, at) => {
+    slider.value = at;
+    slider.setAttribute("aria-valuetext", handle.values[at]);
+    slider.parentElement.nextElementSibling.textContent = handle.values[at];
+  };
+  let speaking = 0;
+  for (const slider of sliders) {
+    slider.oninput = () => {
+      const at = Number(slider.value);
+      drawn = JSON.parse(source);
+      const handles = drawn.handles;
+      sliders.forEach((one, nth) => stand(one, handles[nth], one === slider ? at : handles[nth].at));
+      for (const [path, ...value] of handles[sliders.indexOf(slider)].frames[at]) {
+        const last = path.pop();
+        const part = path.reduce((one, name) => one[name], drawn);
+        if (value.length) part[last] = value[0];
+        else delete part[last];
+      }
+      drawn.layout.uirevision = 1;
+      Plotly.react(plot, drawn.data, drawn.layout, CONFIG);
+      plot.setAttribute("aria-label", drawn.alt);
+      const section = box.closest("section");
+      for (const [name, words] of Object.entries(drawn.words)) section.querySelector("." + name).innerHTML = words;
+      clearTimeout(speaking);
+      speaking = setTimeout(
+        () => (box.querySelector("[role=status]").textContent = section.querySelector(".answer").textContent), 400);
+    };
+  }
   for (const button of box.querySelectorAll("button")) {
     button.onclick = () => Plotly.downloadImage(
       {data: drawn.data, layout: drawn.saved},
@@ -80,14 +118,19 @@ next();
 """
 
 
-def report_of(cells: Sequence[Cell], title: str, size: tuple[int, int] = SAVED) -> bytes:
+def report_of(
+    cells: Sequence[Cell],
+    title: str,
+    size: tuple[int, int] = SAVED,
+    handles: Mapping[str, Sequence[Handle]] | None = None,
+) -> bytes:
     """Return a report: for each cell its name, note, figure, answer, caption, what it came from, table and code.
 
     Nothing in it asks for anything elsewhere, and only its own two scripts may run. Its buttons save figures of a
-    `size` in px, as pictures with their words inside.
+    `size` in px, as pictures with their words inside. Figures follow the `handles` of their cells, by ids.
     """
-    sections = program_of(cells).sections
-    parts = "\n".join(_section(number, one, size) for number, one in enumerate(sections, 1))
+    sections, by_id = program_of(cells).sections, handles or {}
+    parts = "\n".join(_section(number, one, size, by_id.get(one.cell.id, ())) for number, one in enumerate(sections, 1))
     has_figures = any(drawable(cell) for cell in cells)
     scripts = [plotly_js(), SCRIPT] if has_figures else []
     allowed = " ".join(f"'sha256-{_digest(one)}'" for one in scripts) or "'none'"
@@ -117,21 +160,19 @@ def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def _section(number: int, section: Section, size: tuple[int, int]) -> str:
-    cell = section.cell
+def _section(number: int, section: Section, size: tuple[int, int], handles: Sequence[Handle]) -> str:
+    cell, words = section.cell, _words(section.cell)
     badges = "".join(f'<span class="{_KIND[name == NOT_PRIVATE]}">{html.escape(name)}</span>' for name in cell.badges)
-    told = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd>" for name, value in facts(cell))
     head = [
         f'<h2>{number}. {html.escape(cell.name)}</h2><p class="badges">{badges}</p>',
         f'<p class="warning">{html.escape(plain(cell.label))}</p>' if cell.label else "",
         f'<div class="note">{as_html(cell.note, typed=True)}</div>' if cell.note else "",
     ]
     kept = "keep" if len(cell.note) <= _SHORT else "long"
-    answer, caption = as_html(unbroken(cell.answer)), as_html(unbroken(cell.caption))
     parts = [
-        f'<section id="cell-{number}"><div class="{kept}">{"".join(head)}{_figure(section, size)}</div>',
-        f'<div class="keep">{answer}<div class="caption">{caption}</div></div>',
-        f'<dl class="facts keep">{told}</dl>',
+        f'<section id="cell-{number}"><div class="{kept}">{"".join(head)}{_figure(section, size, handles)}</div>',
+        f'<div class="keep"><div class="answer">{words["answer"]}</div>',
+        f'<div class="caption">{words["caption"]}</div></div><dl class="facts keep">{words["facts"]}</dl>',
         _table(cell),
         _details("Code", f"<pre>{html.escape(cell.code)}</pre>") if section.code else "",
         "</section>",
@@ -139,28 +180,44 @@ def _section(number: int, section: Section, size: tuple[int, int]) -> str:
     return "".join(parts)
 
 
-def _figure(section: Section, size: tuple[int, int]) -> str:
-    figure = drawable(section.cell)
+def _words(cell: Cell) -> dict[str, str]:
+    """What stands below a figure, as HTML."""
+    told = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd>" for name, value in facts(cell))
+    return {"answer": as_html(unbroken(cell.answer)), "caption": as_html(unbroken(cell.caption)), "facts": told}
+
+
+def _drawn(cell: Cell, size: tuple[int, int]) -> dict[str, Any] | None:
+    """A figure as it is shown and saved, and its words; None where there is none."""
+    figure = drawable(cell)
     if figure is None:
-        return ""
+        return None
     layout = figure.get("layout", {})
     height = layout.get("height") or HEIGHT
     shown = layout | {"width": WIDTH, "height": min(MOST, height if height >= LEAST else HEIGHT), "autosize": False}
-    saved = dressed(figure, dress_of(section.cell), *size)["layout"]
-    name = "-".join(filter(None, ("treedp", IN_NAMES if section.cell.is_private_only else "", section.name)))
-    drawn = {"data": figure.get("data", []), "layout": shown, "saved": saved, "name": name}
-    alt = html.escape(plain(section.cell.alt), quote=True)
+    saved = dressed(figure, dress_of(cell), *size)["layout"]
+    return {"data": figure.get("data", []), "layout": shown, "saved": saved, "alt": plain(cell.alt)}
+
+
+def _parts(cell: Cell, size: tuple[int, int]) -> dict[str, Any]:
+    """All of a cell that a slider moves."""
+    return (_drawn(cell, size) or {}) | {"words": _words(cell)}
+
+
+def _figure(section: Section, size: tuple[int, int], handles: Sequence[Handle]) -> str:
+    cell, drawn = section.cell, _drawn(section.cell, size)
+    if drawn is None:
+        return ""
+    name = "-".join(filter(None, ("treedp", IN_NAMES if cell.is_private_only else "", section.name)))
+    moved = frames_of(handles, partial(_parts, size=size))
+    shown = drawn if not moved else _parts(cell, size) | {"handles": moved}
+    alt = html.escape(drawn["alt"], quote=True)
     buttons = "".join(f'<button data-format="{one}">{one.upper()}</button>' for one in ("svg", "png"))
     return (
-        f'<div class="figure"><div class="plot" role="img" aria-label="{alt}" style="height:{shown["height"]}px"></div>'
-        f'<p class="screen">{buttons}</p><script type="application/json">{_json(drawn)}</script></div>'
+        f'<div class="figure">{controls(moved)}'
+        f'<div class="plot" role="img" aria-label="{alt}" style="height:{drawn["layout"]["height"]}px"></div>'
+        f'<p class="screen">{buttons}</p>'
+        f'<script type="application/json">{json_inside(shown | {"name": name})}</script></div>'
     )
-
-
-def _json(value: dict[str, Any]) -> str:
-    """JSON that cannot end the element it stands in."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _table(cell: Cell) -> str:

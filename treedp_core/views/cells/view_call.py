@@ -101,7 +101,7 @@ class ViewCall:
         return Cell(
             part=self.entry.part, answer=finding.answer, alt=finding.alt, badges=self.badges, label=finding.label,
             data=next((note_of(data, one.how) for one in own if one.data is data), None),
-            figure=_drawing(finding), columns=columns, code=_code(ran, finding.label),
+            figure=drawing_of(finding), columns=columns, code=_code(ran, finding.label),
             caption="\n\n".join(filter(None, (self.caption, besides, left_out))),
             seed=getattr(self.inputs, "seed", None), made=datetime.now(UTC).isoformat(timespec="seconds"),
             holds_counts=bool(own) and may_hold_counts(
@@ -112,8 +112,8 @@ class ViewCall:
         )  # fmt: skip
 
 
-def _drawing(finding: Finding) -> Drawing | None:
-    """A figure as JSON, as every notebook accepts it; one that is too large is left out, its table is kept."""
+def drawing_of(finding: Finding) -> Drawing | None:
+    """Return a figure as JSON, as every notebook accepts it; one that is too large is left out, its table is kept."""
     if finding.figure is None:
         return None
     text = finding.figure.figure().to_json()

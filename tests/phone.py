@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from browsing import resize
+from browsing import settle
 
 PHONE: Final = {"width": 390, "height": 800}
 LOOK: Final = """what => {
@@ -36,7 +36,8 @@ LOOK: Final = """what => {
 
 def faults(page: Any, what: str, place: str) -> list[str]:
     """What a phone does not show whole, of a page whose figure, or what stands for it, `what` selects."""
-    resize(page, **PHONE)
+    page.set_viewport_size(PHONE)
+    settle(page)  # the server hears of a phone, and draws its figures anew
     seen = page.evaluate(LOOK, what)
     assert seen["figure"] >= 340 and seen["errors"] == 0, place
     return [*seen["cut"], *seen["titles"], *(f"{px} px sideways" for px in seen["sideways"] if px > 0)]

@@ -248,9 +248,9 @@ def unbroken(prose: str) -> str:
     r"""Return prose of which no line ends between a number and its "±", "%" or the letter that it is the value of.
 
     >>> unbroken("From 18 to 65: 7 293 ± 29 records (0.41 %)"), unbroken("at ε = 1, δ = 1e-6")
-    ('From 18 to 65: 7 293 ±\xa029 records (0.41\xa0%)', 'at ε\xa0=\xa01, δ\xa0=\xa01e-6')
+    ('From 18 to 65: 7 293\xa0±\xa029 records (0.41\xa0%)', 'at ε\xa0=\xa01, δ\xa0=\xa01e-6')
     """
-    return re.sub(r"(?<=±) (?=[\d−])|(?<=\d) (?=%)|(?<=\b\w) (?== [\d−])|(?<=\b\w =) (?=[\d−])", "\u00a0", prose)
+    return re.sub(r"(?<=±) (?=[\d−])|(?<=\d) (?=[%±])|(?<=\b\w) (?== [\d−])|(?<=\b\w =) (?=[\d−])", "\u00a0", prose)
 
 
 def percent_set(part: float) -> str:

@@ -33,7 +33,7 @@ def strip(page: Any) -> str:
         page.locator('[data-testid="stCaptionContainer"]')
         .filter(has_text=re.compile(" leaf| leaves"))
         .first.inner_text()
-    )
+    ).replace("\u00a0", " ")
 
 
 def bytes_held(server: LiveServer) -> int:

@@ -86,7 +86,8 @@ def test_a_tab_that_returns_in_time_finds_its_counts(server: LiveServer) -> None
 
 def strip_of(tab: Tab) -> str:
     """The line below the title that names what the figures were made from."""
-    return next(text for text in tab.texts[::-1] if " levels · " in text and "ε = " in text)
+    told = [text.replace("\u00a0", " ") for text in tab.texts[::-1]]
+    return next(text for text in told if " levels · " in text and "ε = " in text)
 
 
 def test_a_setting_moved_away_from_the_link_outlives_a_restart(server: LiveServer, start_server: Start) -> None:

@@ -207,7 +207,9 @@ def shows_names_as_they_are(app: AppTest) -> None:
 
 def named(app: AppTest) -> dict[str, bool]:
     """Whether the strip says that a setting of the sidebar was used."""
-    strip = str(app.main.caption[0].value).replace(f"{NAMED['nbr']}, whatever the sidebar says", "")
+    strip = (
+        str(app.main.caption[0].value).replace("\u00a0", " ").replace(f"{NAMED['nbr']}, whatever the sidebar says", "")
+    )
     return {key: text in strip for key, text in NAMED.items()}
 
 

@@ -95,7 +95,7 @@ def test_a_cell_shows_the_figure_that_was_pinned() -> None:
     here = figure(app, f"nb_figure_{cell.id}")
     assert json.dumps(here["data"], sort_keys=True) == json.dumps(there["data"], sort_keys=True)
     assert answer(app) == said
-    assert "ε = 0.5" in "\n".join(one.value for one in app.caption)
+    assert "ε = 0.5" in "\n".join(one.value for one in app.caption).replace("\u00a0", " ")
 
 
 def test_the_numbers_of_a_cell_are_called_after_it_and_say_whether_they_are_private(

@@ -218,7 +218,7 @@ class Stage:
             "picture": None if self.picture is None else written(self.picture(self.seen.with_values(**values)[0])),
             "figure": differences(self._parts, self._dressed(finding.figure)),
             "answer": pieces(unbroken(finding.answer)),
-            "strip": pieces(page.line_shown().replace(self.seen.line(), line_of(finding))),
+            "strip": pieces(unbroken(page.line_shown().replace(self.seen.line(), line_of(finding)))),
             "badges": list(finding.badges),
         }
 

@@ -28,7 +28,7 @@ from treedp_core.records import Dataset
 from treedp_core.registry import CLAIM
 from treedp_core.studies.methods.terms import text
 from treedp_core.views.inputs import ReleaseInputs
-from treedp_core.words import lower_first, plural, whole
+from treedp_core.words import lower_first, plural, unbroken, whole
 
 # What stands at the top of every page: its question, its badges, and the strip: what its figures were made from.
 
@@ -52,7 +52,7 @@ def header(title: str, lede: str, strip: str, badge: str, *, data: Dataset, choo
         for name in filter(None, map(str.strip, badge.split(","))):
             show_badge(name)
         st.session_state[_LINE] = line = _with_unit(strip, data)
-        st.caption(line, width="content")
+        st.caption(unbroken(line), width="content")
     making = jobs.current(store.MAKING)
     if making is not None and making.error is None:
         st.info(f"The data set is being made; {lit(store.dataset().name, 40)} is shown meanwhile.")

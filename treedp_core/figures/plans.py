@@ -71,17 +71,22 @@ def spending(plan: ReleasePlan) -> Draft:
     told = [privacy_text(after) if after > start else "" for start, after in zip(before, steps, strict=True)]
     bars = bar(
         x=np.array(steps) - np.array(before), base=before, y=rows, orientation="h", width=0.6,
-        showlegend=False, cliponaxis=False, constraintext="none", textposition="outside",
-        text=told,
+        showlegend=False, text=told, textposition="none",
         marker={"color": [level_colour(i, last) if i < last else GREY for i in range(len(steps))],
                 "line": {"width": 1, "color": EDGE}},
         customdata=[*_names(plan), "tuning"][: len(steps)],
         hovertemplate="%{customdata}: %{text} so far<extra></extra>",
     )  # fmt: skip
+    is_left = [start > plan.charged / 2 for start in before]  # the line at what is promised stands on the right
+    numbers = scatter(
+        x=[start if left else after for start, after, left in zip(before, steps, is_left, strict=True)], y=rows,
+        mode="text", text=told, textposition=["middle left" if left else "middle right" for left in is_left],
+        showlegend=False, hoverinfo="skip", cliponaxis=False,
+    )  # fmt: skip
     names = [*_names(plan), "the prior it was tuned on"][: len(steps)]
     fig = new_figure(
-        [bars],
-        xaxis=axis(f"{plan.symbol}, added up", log=False, bounds=(0.0, 1.15 * max(plan.charged, 1e-9))),
+        [bars, numbers],
+        xaxis=axis(f"{plan.symbol}, added up", log=False, bounds=(0.0, 1.35 * max(plan.charged, 1e-9))),
         yaxis=_level_axis(plan) | {"tickvals": rows, "ticktext": names, "range": [rows.size - 0.4, -0.6]},
     )
     return your_value_marker(fig, plan.charged, "promised", log=False)

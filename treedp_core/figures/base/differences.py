@@ -102,7 +102,8 @@ def written(part: object) -> object:
             return {"dtype": code, "bdata": base64.b64encode(packed.tobytes()).decode("ascii")}
         return written(part.tolist())
     if isinstance(part, list | tuple):
-        return [written(one) for one in part]
+        is_of_numbers = len(part) > EXACT and all(type(one) is float for one in part)
+        return written(np.array(part)) if is_of_numbers else [written(one) for one in part]
     if isinstance(part, np.generic):
         part = part.item()
     return None if isinstance(part, float) and not np.isfinite(part) else part

@@ -48,7 +48,7 @@ function take({ base, family, frames, few }) {
   known.few = few ?? known.few;
   for (const [value, frame] of Object.entries(frames)) keep(known.found, value, VALUES, frame && { ...frame, base });
   const last = Object.keys(frames).at(-1);
-  if (held && pending === null) pending = loose === null ? standing() : last;
+  if ((held || loose !== null) && pending === null) pending = loose === null ? standing() : last;
   draw();
 }
 
@@ -189,15 +189,25 @@ function askFor(values) {
 // What is dragged and is no slider tells so itself; it takes too many values to have them worked out beforehand.
 document.addEventListener('follow', ({ detail }) => {
   if (!root?.isConnected || !now.handles[detail.handle]) return;
-  [near, held, loose, quiet] = [detail.handle, true, detail.value, 0];
+  [near, held, loose, quiet] = [detail.handle, !now.handles[detail.handle].typed, detail.value, 0];
   pending = loose;
   if (!drawing) requestAnimationFrame(draw);
 });
 
+// So does a field that is typed in: its figure comes before it is left.
+document.addEventListener(
+  'input',
+  ({ target }) => {
+    const key = Object.keys(now.handles).find(one => now.handles[one].typed && target.closest(`.st-key-${CSS.escape(one)}`));
+    if (key) tell(target, key, target.value);
+  },
+  true,
+);
+
 function come(event) {
   if (!root?.isConnected) return;
   const key = Object.keys(now.handles).find(one => event.target.closest?.(`.st-key-${CSS.escape(one)}`));
-  if (loose !== null && held) return;
+  if (loose !== null && (held || event.type === 'pointerover')) return;
   loose = null;
   if (event.type === 'pointerdown') held = Boolean(key);
   if (key) {

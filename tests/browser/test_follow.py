@@ -151,6 +151,21 @@ def test_a_sentence_follows_what_is_no_slider(page: Any, server: LiveServer, pla
     assert said(page)[0] == under_the_hand[0]
 
 
+def test_what_is_typed_is_shown_before_its_field_is_left(page: Any, server: LiveServer) -> None:
+    visit(page, f"{server.url}/branching")
+    before, field = said(page), page.locator(".st-key-bra_bins input")
+    field.fill("")
+    field.press_sequentially("4096")
+    eventually(lambda: "4\u202f096 bins" in said(page)[0])
+    under_the_hand = said(page)
+    assert "bra_bins" not in page.url
+    assert under_the_hand[2] != before[2]
+    field.press("Enter")
+    settle(page)
+    assert "bra_bins=4096" in page.url
+    assert is_same(said(page), under_the_hand), (said(page), under_the_hand)
+
+
 def test_without_plotly_in_the_page_all_moves_on_release(page: Any, server: LiveServer) -> None:
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

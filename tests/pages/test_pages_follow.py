@@ -118,6 +118,30 @@ def test_what_is_drawn_while_a_handle_is_held_is_shown_on_release(
     assert at_once >= 0.8 * tried > 0, (page, at_once, tried)
 
 
+@pytest.mark.parametrize(
+    ("page", "view", "key", "text"),
+    [("branching", ("", ""), "bra_bins", "2^11"), ("cdf", ("cdf_view", "error"), "cdf_bins", "128"),
+     ("multiplicative", ("mul_view", "meaning"), "mul_levels", "10^3")],
+)  # fmt: skip
+def test_what_is_typed_is_drawn_before_its_field_is_left(
+    page: str, view: tuple[str, str], key: str, text: str, shown: list[Shown]
+) -> None:
+    app = opened(SMALL)
+    stood = looked_at(app, page, *view, shown)
+    assert stood is not None
+    assert stood.stage.handles[key]["typed"]
+    frames = asked(app, shown, key, [text, "no number"])
+    assert frames["no number"] is None
+    drawn = unpack(applied(written(shown[-1].figure), frames[text]["figure"]))
+    app.session_state[key] = text
+    app.run()
+    released = unpack(written(shown[-1].figure))
+    for one in (drawn, released):
+        one["layout"].pop("meta")
+    assert near(drawn, released)
+    assert frames[text]["answer"] == pieces(unbroken(shown[-1].answer))
+
+
 def test_a_difference_that_is_not_sent_is_noticed() -> None:
     old, new = {"data": [{"y": np.arange(40.0)}]}, {"data": [{"y": np.arange(40.0) + 1e-3}]}
     sent = differences(old, new)

@@ -44,6 +44,8 @@ SLOW: Final = 0.25
 """Seconds from which on a figure takes so long that only the nearest values are worked out."""
 PUBLIC: Final = 100
 """Figures a visit of a page may ask for where strangers use the app."""
+_ON_RELEASE: Final = ("contributions", "known_levels", "seed")
+"""Inputs that change what is counted or drawn: their figures come once they are set."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class Stage:
 
     @cached_property
     def handles(self) -> dict[str, dict[str, Any]]:
-        """Of each slider that the view depends on: its values in words, where it stands, and what its figures are of.
+        """Of each slider and field that the view depends on: its values, where it stands, and what its figures are of.
 
         Those of one family differ in its value alone, so that the browser keeps them when it has been moved.
         """
@@ -120,13 +122,16 @@ class Stage:
         idle = idle_of(shown.view.ignores) if shown is not None else {}
         for name, parameter in parameters_of(type(given)).items():
             setting = REG.get(parameter.key)
-            if setting is None or setting.key in idle or not (values := setting.stops()):
+            if setting is None or setting.key in idle or name in _ON_RELEASE:
                 continue
-            found[setting.key] = {
-                "values": [setting.written(value) for value in values],
-                "at": setting.written(getattr(given, name)),
-                "family": self._family(setting.key),
-            }
+            at, stops, moves = getattr(given, name), setting.stops(), dict[str, Any]()
+            if stops:
+                moves = {"values": [setting.written(one) for one in stops], "at": setting.written(at)}
+            elif setting.is_typed:
+                moves = {"typed": True, "at": parameter.write(at)}
+            else:
+                continue
+            found[setting.key] = {**moves, "family": self._family(setting.key)}
         if self.drag is not None:
             found[self.drag.name] = {
                 "at": self.drag.at, "family": self._family(*self.drag.keys), "still": self.drag.is_on_figure,
@@ -201,8 +206,10 @@ class Stage:
         """Return what reads where a handle stands: values of inputs by their names."""
         if self.drag is not None and key == self.drag.name:
             return self.drag.read
+        name, one = next(one for one in parameters_of(type(self.seen.given)).items() if one[1].key == key)
+        if "typed" in self.handles[key]:
+            return lambda text: {name: one.read(text)}
         by_text = dict(zip(self.handles[key]["values"], REG[key].stops(), strict=True))
-        name = next(name for name, one in parameters_of(type(self.seen.given)).items() if one.key == key)
         return lambda text: {name: by_text[text]}
 
     def _frame(self, read: Callable[[str], dict[str, Any]], text: str) -> dict[str, Any] | None:

@@ -184,6 +184,15 @@ class Setting(Parameter[T]):
             kind(round(ends["min_value"] + at * ends["step"], 10)) for at in range(n_steps + 1)
         ]  # fmt: skip
 
+    @property
+    def is_typed(self) -> bool:
+        """Whether it is a field for text or a number."""
+        return (
+            bool(self.drawn.label)
+            and not self.is_many
+            and (self.drawn.look or self._usual_look()) in ("text", "number")
+        )
+
     def written(self, value: Any) -> str:
         """Return what its slider says that it stands at."""
         return self.label_of(value) if self.grid else setting_text(value)

@@ -124,8 +124,9 @@ def test_what_is_drawn_while_a_handle_is_held_is_shown_on_release(
      ("multiplicative", ("mul_view", "meaning"), "mul_levels", "10^3")],
 )  # fmt: skip
 def test_what_is_typed_is_drawn_before_its_field_is_left(
-    page: str, view: tuple[str, str], key: str, text: str, shown: list[Shown]
+    page: str, view: tuple[str, str], key: str, text: str, shown: list[Shown], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(follow, "ROUND", 60.0)
     app = opened(SMALL)
     stood = looked_at(app, page, *view, shown)
     assert stood is not None

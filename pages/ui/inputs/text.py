@@ -90,7 +90,7 @@ _SPANS: Final = re.compile(r"(`+)(.*?[^`])\1(?!`)|(\*\*)|\\(.)", re.DOTALL)
 def pieces(words: str) -> list[str]:
     r"""Return the text of Markdown as a page has it, in a piece for each change of its look.
 
-    >>> pieces("a **b** `c*` 2 \* 3")
+    >>> pieces("a **b** `c*` 2 \\* 3")
     ['a ', 'b', ' ', 'c*', ' 2 * 3']
     """
     found, at, shown = [""], 0, words.strip()

@@ -446,9 +446,9 @@ def test_levels_show_a_bar_for_the_formula_and_a_marker_for_the_simulation_side_
 def test_infinite_levels_are_written_inside_the_axis() -> None:
     shown = by_level([series("A", "laplace", formula=np.array([0.0, 2.0, np.inf]))], 3)
     text = shown["data"][-1]
-    assert text["text"] == ["0", "∞"]
+    assert text["text"] == ["0<br>↓", "↑<br>∞"]
     low, high = data_range(shown["layout"]["yaxis"])
-    assert all(low < y < high for y in text["y"])
+    assert text["y"] == pytest.approx([low, high]) and text["textposition"] == ["top center", "bottom center"]
     assert text["x"][-1] == 2.0
     assert np.isnan(np.array(shown["data"][0]["y"])[8:]).all()
 

@@ -85,7 +85,7 @@ def test_the_comparison_draws_shares_prior_and_errors() -> None:
 def test_levels_write_what_a_log_axis_cannot_show() -> None:
     fig = decoded(budget.strategy_levels(ROWS, NAMES, y_title="RMSRE").figure())
     written = [trace["text"] for trace in fig["data"] if trace.get("mode") == "text"]
-    assert sorted(map(tuple, written)) == [("0",), ("0",), ("0",), ("∞",)]
+    assert sorted(map(tuple, written)) == [("0<br>↓",), ("0<br>↓",), ("0<br>↓",), ("↑<br>∞",)]
     assert np.isnan(fig["data"][0]["y"][0])
 
 

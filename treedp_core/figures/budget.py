@@ -366,7 +366,7 @@ def strategy_levels(rows: Sequence[StrategyRow], level_names: Sequence[str], *, 
 
     >>> rows = [StrategyRow("leaves_only", "Leaves only", np.array([0.0, 1.0]), np.array([np.inf, 0.5]), np.inf)]
     >>> strategy_levels(rows, ["all", "state"], y_title="RMSRE").figure().data[1].text
-    ('∞',)
+    ('↑<br>∞',)
     """
     low, high = limits([row.level for row in rows], log=True, default=(0.1, 10.0))
     width = min(0.84 / max(len(rows), 1), 0.3)
@@ -395,8 +395,9 @@ def strategy_levels(rows: Sequence[StrategyRow], level_names: Sequence[str], *, 
 
 
 def _written(sign: str, x: FloatArray, y: float, colour: str, group: str) -> Trace:
+    told = "↑<br>∞" if sign == "∞" else "0<br>↓"  # beyond the axis
     return scatter(
-        x=x, y=np.full(x.size, y), mode="text", text=[sign] * x.size, textfont={"color": colour, "size": 13},
+        x=x, y=np.full(x.size, y), mode="text", text=[told] * x.size, textfont={"color": colour, "size": 13},
         textposition="bottom center" if sign == "∞" else "top center",
         legendgroup=group, showlegend=False, hoverinfo="skip",
     )  # fmt: skip

@@ -19,12 +19,13 @@ from treedp_core.tree import FloatArray
 def error_by_level(series: Sequence[Simulated], level_names: Sequence[str], *, y_title: str) -> Draft:
     """Draft errors of each level (n_levels,), series side by side: a bar at the formula, a marker at the simulation.
 
-    The axis is logarithmic: infinite errors are written ∞ at its top, errors of 0 are written 0 at its bottom.
+    The axis is logarithmic: infinite errors are written ∞ at its top, errors of 0 are written 0 at its bottom,
+    with an arrow that says that they lie beyond it.
 
     >>> series = [Simulated(label="Laplace", mechanism="laplace", variant=(), formula=np.array([0.0, 2.0, np.inf]))]
     >>> fig = error_by_level(series, ["all", "state", "county"], y_title="RMSE (records)").figure()
     >>> [trace.mode for trace in fig.data], fig.data[1].text
-    (['lines', 'text'], ('0', '∞'))
+    (['lines', 'text'], ('0<br>↓', '↑<br>∞'))
     """
     values = [v for s in series for v in (s.formula, s.simulated, upper_end(s.simulated, s.standard_error))]
     bounds = limits(values, log=True, default=(1.0, 1000.0))
@@ -99,14 +100,14 @@ def _off_axis(one: Simulated, x: FloatArray, bounds: tuple[float, float]) -> lis
     infinite, zero = np.isposinf(values), np.asarray(values) == 0
     if not (infinite | zero).any():
         return []
-    inset = (high / low) ** 0.04
     there = np.flatnonzero(infinite | zero)
     return [
         scatter(
             x=x[there],
-            y=np.where(infinite[there], high / inset, low * inset),
+            y=np.where(infinite[there], high, low),
             mode="text",
-            text=np.where(infinite[there], "∞", "0").tolist(),
+            text=np.where(infinite[there], "↑<br>∞", "0<br>↓").tolist(),
+            textposition=np.where(infinite[there], "bottom center", "top center").tolist(),
             textfont={"color": look(one.mechanism).colour, "size": 18},
             legendgroup=plot_text(one.label),
             showlegend=False,

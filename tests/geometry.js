@@ -8,7 +8,11 @@
   const within = (p, b) => p.x >= b.left - 1 && p.x <= b.right + 1 && p.y >= b.top - 1 && p.y <= b.bottom + 1;
   const words = one => one.textContent.replace(/[\u200b\s]+/g, ' ').trim();
   // Of a line of text the letters, not the room above and below them.
-  const letters = one => { const r = box(one), h = 0.16 * high(r); return {...r, top: r.top + h, bottom: r.bottom - h} };
+  const letters = one => {
+    const r = box(one), m = one.getScreenCTM?.() ?? one.parentElement.getScreenCTM(), isUpright = Math.abs(m.b) > Math.abs(m.a);
+    const [h, w] = isUpright ? [0, 0.16 * (r.right - r.left)] : [0.16 * (r.bottom - r.top), 0];
+    return {left: r.left + w, right: r.right - w, top: r.top + h, bottom: r.bottom - h};
+  };
   const luminance = rgb => {
     const [r, g, b] = rgb.map(one => (one /= 255) <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;

@@ -15,6 +15,7 @@ import pytest
 from app import all_pages
 from browsing import EMPTY_AT_FIRST, ROOT, LiveServer, opened, settle
 from geometry import unreadable
+from test_every_page import ON_A_WALL
 
 pytestmark = pytest.mark.browser
 
@@ -65,6 +66,8 @@ def test_figures_can_be_read(page: Any, server: LiveServer, page_name: str, ever
             assert CODES.findall(page.get_by_test_id("stApp").inner_text()) == []
             assert page.get_by_text("Something went wrong").count() == 0, (view.name, is_presented)
             least = LEAST_PRESENTED * height if is_presented else LEAST_ON_A_PHONE if width < 640 else 0.0
+            if is_presented:  # text of the page, too
+                assert page.evaluate(ON_A_WALL.replace("23.9", f"{least - 0.05}"))["small"] == [], view.name
             found[f"{view.name} {scheme} {width}x{height}{' presented' * is_presented}"] = unreadable(page, least)
     assert {place: faults for place, faults in found.items() if faults} == {}
 

@@ -262,7 +262,7 @@ def pipeline_figure(curves: Sequence[PipelineCurve], epsilon: float) -> Draft:
         [_curve(c) for c in curves],
         xaxis=axis("privacy budget ε", log=True, bounds=(float(x.min()) / 1.05, float(x.max()) * 1.05)),
         yaxis=axis(
-            "error of a cumulative count (RMSE, records)", log=True,
+            "RMSE (records)", log=True,
             bounds=limits([c.y for c in curves], log=True, default=(1, 1000)), grid=True,
         ),
     )  # fmt: skip

@@ -116,7 +116,7 @@ def error_curves(
 
 LEFT: Final = (0.0, 0.4)
 RIGHT: Final = (0.48, 1.0)
-BESIDE: Final = ((0.0, 0.34), (0.53, 1.0))
+BESIDE: Final = ((0.0, 0.31), (0.55, 1.0))
 """Panels of which both have an upright axis with a title."""
 LONG_NAME: Final = 18
 """Letters up to which a name at a line's end has one row."""

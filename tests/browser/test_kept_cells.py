@@ -73,7 +73,7 @@ def test_pinned_saved_and_opened_in_another_session(
     visit(other, f"{server.url}/notebook")
     assert other.locator(".js-plotly-plot").count() == 0, "nothing reaches another session"
     choose(other, named)
-    assert other.evaluate(DRAWN) == there
+    eventually(lambda: other.evaluate(DRAWN) == there)  # a file is on its way before the page runs
     other.get_by_role("button", name="Open in its page").click()
     settle(other)
     other.locator(".st-key-lab_figure .main-svg").first.wait_for()
@@ -106,7 +106,7 @@ def test_a_cell_is_whole_its_note_asks_for_nothing_and_a_file_that_is_no_noteboo
     foreign = tmp_path / "x.treedp"
     foreign.write_bytes(b"PK\x03\x04" + b"\x00" * 100)
     choose(page, foreign)
-    page.get_by_text("NOTEBOOK_DAMAGED").first.wait_for()
+    page.get_by_test_id("stAlert").filter(has_text="NOTEBOOK_DAMAGED").first.wait_for()
     page.keyboard.press("Escape")
     assert page.locator(".js-plotly-plot").count() == 1
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from browsing import settle
 
-LOOKS: Final = 3
+LOOKS: Final = 10
 PHONE: Final = {"width": 390, "height": 800}
 LOOK: Final = """what => {
   const main = document.querySelector('[data-testid=stMain]');

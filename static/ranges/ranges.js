@@ -31,7 +31,6 @@ function show({ data, parentElement }) {
   live.role = 'status';
   box.replaceChildren(row('Range', strip, said), ...rows.map(one => one.row), live);
   draw();
-  return box;
 
   function draw() {
     box.dataset.range = [start, stop];
@@ -219,6 +218,8 @@ function show({ data, parentElement }) {
     strip.addEventListener('pointermove', follow);
     strip.addEventListener('lostpointercapture', () => strip.removeEventListener('pointermove', follow), { once: true });
   });
+
+  return box;
 
   function row(name, lane, told) {
     const one = element('div', 'row');

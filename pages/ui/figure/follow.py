@@ -129,9 +129,8 @@ class Stage:
                 moves = {"values": [setting.written(one) for one in stops], "at": setting.written(at)}
             elif setting.is_typed:
                 moves = {"typed": True, "at": parameter.write(at)}
-            else:
-                continue
-            found[setting.key] = {**moves, "family": self._family(setting.key)}
+            if moves:
+                found[setting.key] = {**moves, "family": self._family(setting.key)}
         if self.drag is not None:
             found[self.drag.name] = {
                 "at": self.drag.at, "family": self._family(*self.drag.keys), "still": self.drag.is_on_figure,
@@ -184,9 +183,10 @@ class Stage:
 
     def _found(self, near: object) -> dict[str, Any]:
         """The figures of the values that were asked for, as far as there is time."""
-        key, values = (near.get("handle"), near.get("values")) if isinstance(near, dict) else (None, None)
-        is_of_this = isinstance(near, dict) and near.get("base") == self.base  # not of a figure that came before
-        if not is_of_this or not isinstance(key, str) or not isinstance(values, list) or key not in self.handles:
+        if not isinstance(near, dict) or near.get("base") != self.base:  # of a figure that came before
+            return {}
+        key, values = near.get("handle"), near.get("values")
+        if not isinstance(key, str) or not isinstance(values, list) or key not in self.handles:
             return {}
         handle, read = self.handles[key], self._reader(key)
         wanted = [one for one in values if isinstance(one, str) and len(one) <= MAX_TEXT][:AT_ONCE]

@@ -76,11 +76,29 @@ const push = window.history.pushState.bind(window.history);
 window.history.pushState = (state, title, url) => {
   const { pathname, search } = new URL(url, window.location.href);
   if (search || !window.location.search || pathname !== window.location.pathname) push(state, title, url);
+  left = null;
   if (app) write(app.data); // which may have come before the browser went to its page
 };
 
+// After Back or Forward what the server still says of the page that was left is no entry of the one that came.
+let left = null;
+
+window.addEventListener('popstate', () => (left = app ? app.data.travels[0] : null));
+
+function isOld([count, link]) {
+  if (left === null) return false;
+  const [here, there] = [new URLSearchParams(window.location.search), new URLSearchParams()];
+  for (const name of [...KEPT, 'no_page']) here.delete(name);
+  for (const [name, texts] of Object.entries(link)) for (const text of texts) there.append(name, text);
+  for (const one of [here, there]) one.sort();
+  if (count === left || `${here}` !== `${there}`) return true;
+  left = null;
+  return false;
+}
+
 // Shows the query of a page: in place, or as a new entry where the page has changed its view.
-function write({ page, pages, view, query }) {
+function write({ page, pages, view, query, travels }) {
+  if (isOld(travels)) return;
   const url = new URL(window.location.href);
   const name = url.pathname.replace(/\/+$/, '').split('/').pop();
   if (page ? name !== page : pages.includes(name)) return; // the browser has moved on

@@ -41,6 +41,16 @@ def more_budget(page: Any) -> None:
     settle(page)
 
 
+def until_it_says_no_more(page: Any, answers: list[Any]) -> list[Any]:
+    """What the server has said, once it has been silent for a second."""
+    seen = -1
+    while seen < len(answers):
+        seen = len(answers)
+        page.wait_for_timeout(1000)
+    said, answers[:] = list(answers), []
+    return said
+
+
 def budget(page: Any) -> str:
     return str(slider(page).get_attribute("aria-valuetext"))
 
@@ -130,6 +140,43 @@ def test_a_view_is_an_entry_of_the_history_and_a_setting_is_not(page: Any, serve
     page.go_forward()
     settle(page)
     assert query(page).items() >= {"mul_view": [views[1].name], "eps": ["1.2"]}.items()
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_answer_that_comes_after_back_is_no_entry_of_the_history(page: Any, server: LiveServer, times: int) -> None:
+    """What the server still said of the page that was left was pushed over the entry that had come, and Back undone."""
+    answers: list[Any] = []
+    waits = False
+
+    def between(socket: Any) -> None:
+        there = socket.connect_to_server()
+        socket.on_message(there.send)
+        there.on_message(lambda message: answers.append((socket, message)) if waits else socket.send(message))
+
+    page.route_web_socket("**/_stcore/stream", between)
+    visit(page, f"{server.url}/multiplicative")
+    views, switch = PAGES["multiplicative"].views, PAGES["multiplicative"].switch
+    names = [switch.label_of(view.name) for view in views]
+    page.get_by_role("radio", name=names[1], exact=True).click()
+    settle(page)
+    first, before = page.url, entries(page)
+    page.get_by_role("radio", name=names[2], exact=True).click()
+    settle(page)
+    waits = True
+    slider(page).focus()
+    page.keyboard.press("ArrowRight")
+    said = until_it_says_no_more(page, answers)
+    for _ in range(times):
+        page.evaluate("history.back()")
+        page.wait_for_timeout(200)
+    said += until_it_says_no_more(page, answers)
+    for socket, message in said:
+        socket.send(message)
+        page.wait_for_timeout(5)
+    waits = False
+    settle(page)
+    assert (page.url, entries(page)) == ({1: first, 2: f"{server.url}/multiplicative"}[times], before + 1)
+    expect(page.get_by_role("radio", name=names[2 - times], exact=True)).to_be_checked()
 
 
 def test_an_embedded_page_stays_embedded(page: Any, server: LiveServer) -> None:

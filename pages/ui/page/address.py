@@ -27,6 +27,7 @@ LONGEST: Final = 2_000
 _REPORTED: Final = "_link_reported"
 _WRITTEN: Final = "_links_written"
 _PAGE: Final = "_page_of_last_run"
+_TRAVELS: Final = "_travels"
 _NO_PAGE: Final = "_page_that_is_none"
 
 Link = dict[str, list[str]]
@@ -42,6 +43,7 @@ def hydrate() -> list[tuple[str, InputError]]:
     link = {key: st.query_params.get_all(key) for key in st.query_params if key not in SILENT}
     has_travelled, is_new = streamlit_compat.has_travelled(), _is_new(link)
     if has_travelled:
+        st.session_state[_TRAVELS] = (travels()[0] + 1, link)
         for one in (*SHARED, *of_page(_page_in(st.context.url or ""))):
             one.set(one.fresh())
     refused = _take_in(link, kept) if has_travelled or is_new else []
@@ -52,6 +54,12 @@ def hydrate() -> list[tuple[str, InputError]]:
         if key not in kept:
             st.session_state.setdefault(key, one.fresh() if one.at_first is None else one.at_first)
     return refused
+
+
+def travels() -> tuple[int, Link]:
+    """Return how often this session came by Back or Forward, and the link of the last time."""
+    count, link = st.session_state.get(_TRAVELS, (0, {}))
+    return count, link
 
 
 def page_that_is_none() -> str:

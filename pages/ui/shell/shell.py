@@ -44,6 +44,7 @@ def run(where: DeltaGenerator, page: Page, pages: Sequence[Page]) -> None:
         "pages": others,
         "view": f"{page.name}/{view}{stand}",
         "query": address.query((*SHARED, *page.settings)),
+        "travels": address.travels(),
         "presents": PRESENT.value,
         "narrow": st.session_state.get(NARROW, False),
         "dark": is_dark(),

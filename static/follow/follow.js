@@ -64,6 +64,7 @@ function keep(map, name, room, fresh) {
 function settle() {
   if (held) return;
   loose = null;
+  mark(false, false);
   requestAnimationFrame(() =>
     requestAnimationFrame(() => {
       if (held) return;

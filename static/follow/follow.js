@@ -18,6 +18,7 @@ let quiet = 0; // until when nothing is asked: what is told in one moment goes t
 let pending = null; // the value that is still to be drawn
 let drawing = false;
 let ours = null; // the data that were drawn here last
+let drawn = null; // the value that they are of
 let speaking = 0;
 let later = 0;
 const families = new Map(); // name -> values in words -> what differs from a figure of the server's
@@ -77,6 +78,7 @@ function settle() {
 }
 
 function clear() {
+  drawn = null;
   texts.clear();
   mark(false, false);
 }
@@ -258,14 +260,15 @@ async function draw() {
   const known = families.get(handle.family);
   const frame = known?.found.get(value);
   const figure = frame && figures.get(frame.base);
-  const [plot, drawn] = [chart(), picture()];
-  if (!frame || !(drawn || (figure && plot && window.Plotly))) {
+  const [plot, own] = [chart(), picture()];
+  if (value === drawn && (own || plot?.data === ours)) return mark(true, false); // a slider that is let go says it once more
+  if (!frame || !(own || (figure && plot && window.Plotly))) {
     if (loose === null) mark(true, true);
     return void ask();
   }
   drawing = true;
   try {
-    if (drawn) drawn.put(frame.picture);
+    if (own) own.put(frame.picture);
     else if (!handle.still) await react(plot, figure, frame.figure);
   } finally {
     drawing = false;
@@ -274,7 +277,8 @@ async function draw() {
   say('.st-key-heading [data-testid=stCaptionContainer]', frame.strip);
   badges(frame.badges);
   mark(true, false);
-  (plot ?? drawn).dataset.follows = value;
+  (plot ?? own).dataset.follows = value;
+  drawn = value;
   speak(frame.answer.join(''));
   if (pending !== null) requestAnimationFrame(draw);
   else if (loose !== null) ask();

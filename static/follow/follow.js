@@ -80,6 +80,7 @@ function settle() {
 function clear() {
   drawn = null;
   texts.clear();
+  for (const one of document.querySelectorAll('[data-follows]')) delete one.dataset.follows;
   mark(false, false);
 }
 
@@ -261,7 +262,7 @@ async function draw() {
   const frame = known?.found.get(value);
   const figure = frame && figures.get(frame.base);
   const [plot, own] = [chart(), picture()];
-  if (value === drawn && (own || plot?.data === ours)) return mark(true, false); // a slider that is let go says it once more
+  if (value === drawn && (plot ?? own)?.dataset.follows === value) return mark(true, false); // a slider that is let go says it once more
   if (!frame || !(own || (figure && plot && window.Plotly))) {
     if (loose === null) mark(true, true);
     return void ask();
@@ -269,7 +270,7 @@ async function draw() {
   drawing = true;
   try {
     if (own) own.put(frame.picture);
-    else if (!handle.still) await react(plot, figure, frame.figure);
+    else if (!handle.still && (frame.figure.length || plot.data === ours)) await react(plot, figure, frame.figure);
   } finally {
     drawing = false;
   }
@@ -291,7 +292,6 @@ async function restore() {
   picture()?.put(null);
   for (const [node, text] of texts) node.nodeValue = text;
   badges(null);
-  for (const one of document.querySelectorAll('[data-follows]')) delete one.dataset.follows;
   clear();
 }
 

@@ -25,7 +25,7 @@ from pages.ui.page.scripts import script
 from pages.ui.page.view import Seen, line_of, moved
 from pages.ui.session import uploads
 from treedp_core.checks import InputError
-from treedp_core.figures.base.differences import differences, written
+from treedp_core.figures.base.differences import differences, digest, written
 from treedp_core.figures.base.draft import Draft, unchecked
 from treedp_core.registry import generation
 from treedp_core.views.inputs import parameters_of
@@ -97,8 +97,11 @@ class Stage:
 
     @cached_property
     def base(self) -> str:
-        """What tells this figure, as it stands, from any other."""
-        return self._key(self.seen.found_for.texts())
+        """What tells this figure, as it stands, from any other: one that stays the same is not drawn again."""
+        draft = self.seen.finding.figure
+        if draft is None or self.dress is None:
+            return self._key(self.seen.found_for.texts())
+        return key_of(self.seen.entry.name, digest(draft.data, draft.layout), self.look)
 
     def _key(self, texts: Mapping[str, Sequence[str]]) -> str:
         seen = self.seen

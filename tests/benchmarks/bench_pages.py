@@ -3,7 +3,8 @@
 A handle is dragged with the pointer, ε or else the first that the view's figure follows. The browser's own clock says
 when the figure of each value was painted; on the bare page a script calls `Plotly.react` on its 500 points in turns.
 Then the handle is let go, as is the bare page's slider, and the clock says when each page last changed before it came
-to rest; what is asked for the next values is seen by nobody, and is no change. Ratios are those of the same quantile of both, over as many moves.
+to rest; what is asked for the next values is seen by nobody, and is no change. Ratios are those of the same quantile of
+both, over as many moves.
 """
 
 from __future__ import annotations

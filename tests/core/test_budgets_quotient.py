@@ -18,6 +18,7 @@ from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.budget import Problem
 from treedp_core.studies.budget.problem import level_precision
 from treedp_core.studies.budget.quotient import gradient, quotient, sweeps
+from treedp_core.studies.budget.targets.reliability import after_least_squares
 from treedp_core.tree import Tree
 
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
@@ -200,3 +201,17 @@ def test_gradients_where_one_child_holds_all_the_variance() -> None:
         siblings[classes.class_of[2]] = 1.0
         assert gradient(classes, found, leaf)[1] == pytest.approx(-11, rel=20 * q + 1e-9)
         assert gradient(classes, found, siblings)[1] == pytest.approx(-2, rel=20 * q + 1e-9)
+
+
+@pytest.mark.parametrize("law", ["discrete_laplace", "discrete_gaussian"])
+def test_what_is_kept_of_one_split_is_not_taken_for_another(law: str) -> None:
+    tree, splits = Tree.from_branching_factors((2, 3)), [np.array(one) for one in ([0.1, 0.2, 0.3], [0.3, 0.2, 0.0])]
+    counts = np.arange(tree.n_nodes) + 5.0
+    kept = Problem(tree, counts, law, ADD)
+    for spent in (*splits, *splits):
+        for within in (0.1, 0.5, 0.1):
+            fresh, nodes = Problem(tree, counts, law, ADD), np.arange(tree.n_nodes)
+            assert kept.node_variance(spent).tolist() == fresh.node_variance(spent).tolist()
+            reach = within * counts
+            again = [after_least_squares(one, spent, reach, nodes).probability.tolist() for one in (kept, kept, fresh)]
+            assert again[0] == again[1] == again[2]

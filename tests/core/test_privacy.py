@@ -35,7 +35,7 @@ from treedp_core.privacy import (
     rho_to_epsilon_gaussian,
     rho_to_epsilon_simple,
 )
-from treedp_core.privacy.rounding import sqrt_above
+from treedp_core.privacy.rounding import smallest, smallest_root, sqrt_above
 from treedp_core.words import float_above, float_below
 
 ADD, REPLACE, UNKNOWN = NeighbouringRelation
@@ -449,6 +449,28 @@ def test_float_above_and_below_are_the_neighbouring_floats(numerator, denominato
 def test_sqrt_above_is_the_smallest_float_that_is_enough(square):
     root = sqrt_above(square)
     assert Fraction(math.nextafter(root, 0)) ** 2 < square <= Fraction(root) ** 2
+
+
+@given(
+    root=st.floats(1e-6, 1e6), slope=st.floats(0.1, 6.0), bend=st.floats(-0.05, 0.05), low=st.floats(1.0, 1e6),
+    high=st.floats(1.0, 1e6), step=st.sampled_from([0.0, 0.5]),
+)  # fmt: skip
+def test_a_root_is_the_point_that_bisection_finds_in_fewer_steps(
+    root: float, slope: float, bend: float, low: float, high: float, step: float
+) -> None:
+    seen = []
+
+    def room(x: float) -> float:
+        seen.append(x)
+        u = math.log(x / root)
+        return -slope * u + bend * math.sin(u) + (step if x < root else -step)
+
+    ends = (root / low, root * high)
+    expected = smallest(lambda x: room(x) <= 0.0, *ends, 1e-11)
+    n_bisected = len(seen)
+    seen.clear()
+    assert smallest_root(room, *ends, 1e-11) == expected
+    assert step or len(seen) <= max(20, n_bisected // 2)
 
 
 # ---- what is handed on inside a conversion is rounded the safe way too

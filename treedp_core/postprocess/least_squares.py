@@ -77,6 +77,16 @@ def prepare(tree: Tree, variance: FloatArray | None) -> tuple[Callable[[AnyArray
     return lambda estimate: estimate_from(tree, coefficients, estimate), coefficients.variance
 
 
+def variance_after(tree: Tree, variance: FloatArray) -> FloatArray:
+    """Return the variances (n_nodes,) of the results alone: see `prepare`.
+
+    >>> variance_after(Tree.from_branching_factors((2,)), np.array([0.0, 1.0, 3.0])).tolist()
+    [0.0, 0.75, 0.75]
+    """
+    variance = variance_checked(tree, variance)
+    return _variance(tree, variance, lambda trust: None, lambda level, share: None)
+
+
 def combine_estimates(
     first: AnyArray, first_variance: AnyArray, second: AnyArray, second_variance: AnyArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -164,23 +174,14 @@ def estimate_from(tree: Tree, coefficients: Coefficients, noisy: AnyArray) -> Fl
 
 
 def _coefficients(tree: Tree, variance: FloatArray) -> Coefficients:
-    up, weight, gain, by_parent = variance.copy(), [], [], []
-    below = [up] * tree.height
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for level in reversed(range(tree.height)):
-            here = tree.level(level)
-            below[level] = np.where(tree.is_leaf[here], np.inf, tree.sum_children(level, up[tree.level(level + 1)]))
-            trust, up[here] = combination(variance[here], below[level])
-            weight.append(_shorter(trust))
-        result = up.copy()
-        for level in range(tree.height):
-            children = tree.level(level + 1)
-            share, own = _gain(tree, level, up[children], below[level])
-            shared = _of_parents(tree, level, share)
-            gain.append(_shorter(share if shared is None else shared))
-            by_parent.append(shared is not None)
-            inherited = tree.spread(level, result[tree.level(level)])
-            result[children] = own + np.where(share > 0, share**2 * inherited, 0.0)
+    weight, gain, by_parent = list[FloatArray](), list[FloatArray](), list[bool]()
+
+    def keep_gain(level: int, share: FloatArray) -> None:
+        shared = _of_parents(tree, level, share)
+        gain.append(_shorter(share if shared is None else shared))
+        by_parent.append(shared is not None)
+
+    result = _variance(tree, variance, lambda trust: weight.append(_shorter(trust)), keep_gain)
     measured, undetermined = np.isfinite(variance), np.isinf(result)
     return Coefficients(
         weight[::-1],
@@ -190,6 +191,31 @@ def _coefficients(tree: Tree, variance: FloatArray) -> Coefficients:
         undetermined if undetermined.any() else None,
         result,
     )
+
+
+def _variance(
+    tree: Tree,
+    variance: FloatArray,
+    keep_weight: Callable[[FloatArray], None],
+    keep_gain: Callable[[int, FloatArray], None],
+) -> FloatArray:
+    """Variance of `best` (n_nodes,); weights from the last level up, and gains from the root down, as they come."""
+    up = variance.copy()
+    below = [up] * tree.height
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for level in reversed(range(tree.height)):
+            here = tree.level(level)
+            below[level] = np.where(tree.is_leaf[here], np.inf, tree.sum_children(level, up[tree.level(level + 1)]))
+            trust, up[here] = combination(variance[here], below[level])
+            keep_weight(trust)
+        result = up.copy()
+        for level in range(tree.height):
+            children = tree.level(level + 1)
+            share, own = _gain(tree, level, up[children], below[level])
+            keep_gain(level, share)
+            inherited = tree.spread(level, result[tree.level(level)])
+            result[children] = own + np.where(share > 0, share**2 * inherited, 0.0)
+    return result
 
 
 def _gain(tree: Tree, level: int, up: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from treedp_core.studies.budget.quotient import Quotient, gradient, quotient, sw
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.watch import Watch
 from treedp_core.words import float_above, float_below, whole
+
+T = TypeVar("T")
 
 # ---- from what each level spends to the precision of its noise, for many budgets at once, with its slope
 
@@ -337,13 +340,28 @@ class Problem:
         return found
 
     def node_variance(self, amounts: FloatArray) -> FloatArray:
-        """Return the variance of each node's final error, (n_nodes,): 0 known, inf not determined."""
+        """Return the variance of each node's final error, (n_nodes,): 0 known, inf not determined.
+
+        It is kept, and not to be written to.
+        """
+        return self.once("variance", amounts, self._node_variance)
+
+    def once(self, what: str, amounts: FloatArray, find: Callable[[FloatArray], T]) -> T:
+        """Return what is found for amounts (n_levels,), or was for the same ones last time: searches ask again."""
+        key, last = amounts.tobytes(), self._last.get(what)
+        if last is None or last[0] != key:
+            last = (key, find(amounts))
+            self._last[what] = last
+        found: T = last[1]
+        return found
+
+    def _node_variance(self, amounts: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore"):
             q = np.where(self.judged, self.precision(amounts), 0.0)
             if self.least_squares and (q[self.leaf_levels] > 0).all():
                 return np.asarray(sweeps(self.quotient, q).variance[self.quotient.class_of])
             variance = np.repeat(1.0 / q, self.tree.level_sizes)
-        return least_squares.prepare(self.tree, variance)[1] if self.least_squares else variance
+        return least_squares.variance_after(self.tree, variance) if self.least_squares else variance
 
     def summary_of(self, variance: FloatArray) -> ErrorSummary:
         """Return a squared metric's value for every level and the tree from node variances (n_nodes,)."""
@@ -354,7 +372,7 @@ class Problem:
 
     def laws(self, amounts: FloatArray) -> tuple[Law | None, ...]:
         """Return the noise law of each level for amounts (n_levels,); None without noise or without measurement."""
-        l1, l2 = self.unit.l1_sensitivity(self.tree.n_levels), self.unit.l2_sensitivity(self.tree.n_levels)
+        l1, l2 = self.sensitivities
         spent = zip(amounts.tolist(), l1.tolist(), l2.tolist(), self.paid.tolist(), strict=True)
         return tuple(level_law(self.law, a, b, c) if paid and a > 0 else None for a, b, c, paid in spent)
 
@@ -381,9 +399,19 @@ class Problem:
     # ---- computed once
 
     @cached_property
+    def sensitivities(self) -> tuple[FloatArray, FloatArray]:
+        """L1 and L2 sensitivity of each level, each (n_levels,)."""
+        return self.unit.l1_sensitivity(self.tree.n_levels), self.unit.l2_sensitivity(self.tree.n_levels)
+
+    @cached_property
     def precision(self) -> LevelPrecision:
         """Precision of each level's noise as a function of what it spends."""
         return level_precision(self.law, self.unit, self.tree.n_levels)
+
+    @cached_property
+    def _last(self) -> dict[str, tuple[bytes, Any]]:
+        """Of `once`: amounts and what was found for them."""
+        return {}
 
     @cached_property
     def quotient(self) -> Quotient:

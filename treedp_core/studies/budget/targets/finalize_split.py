@@ -64,15 +64,17 @@ class Truth:
         """The value of every bound for amounts (n_levels,), and the largest standard error.
 
         With `quick` only nodes that may decide count; with `normal` errors are taken as normal. The first value that
-        is not below `until` is the last.
+        is not below `until` is the last: those that are likely to be largest come first then.
         """
         variance = self._variance(amounts)
         found: list[float] = []
         error = 0.0
-        for bound in self.bounds:
-            here = np.where(self._level_of_class == bound.target.level, variance, 0.0)
-            if normal or self.is_normal or not bound.uses_reach or np.isinf(here).any():
-                found.append(np.inf if np.isinf(here).any() else max(value for value, _ in bound.of_variances(here)))
+        each = [(bound, self._if_normal(bound, variance)) for bound in self.bounds]
+        if until < np.inf:
+            each.sort(key=lambda one: -one[1])
+        for bound, if_normal in each:
+            if normal or self.is_normal or not bound.uses_reach or np.isinf(if_normal):
+                found.append(if_normal)
                 continue
             value, one = bound.of_errors(amounts, self._near(bound, variance) if quick else None)
             found.append(value)
@@ -80,6 +82,11 @@ class Truth:
             if value >= until:
                 break
         return found, error
+
+    def _if_normal(self, bound: Bound, variance: FloatArray) -> float:
+        """The value of a bound if errors were normal; inf where a count of its level is not determined."""
+        here = np.where(self._level_of_class == bound.target.level, variance, 0.0)
+        return np.inf if np.isinf(here).any() else max(value for value, _ in bound.of_variances(here))
 
     def met(self, amounts: FloatArray) -> bool:
         """Whether every target holds for amounts (n_levels,)."""

@@ -9,6 +9,7 @@ and a bound says how much smaller the budget could be; for other noise nothing i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,7 +19,7 @@ import numpy as np
 
 from treedp_core.checks import InputError
 from treedp_core.mechanisms.calibration import level_law
-from treedp_core.privacy.rounding import smallest
+from treedp_core.privacy.rounding import smallest, smallest_root
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.quotient import gradient, sweeps
 from treedp_core.studies.budget.splits.optimum import SMALLEST, corners, simple_splits
@@ -174,9 +175,7 @@ def raw_value(bound: Bound, amount: float) -> float:
         return 0.0
     if not 0 < amount < np.inf:
         return np.inf
-    l1, l2 = (
-        float(s(problem.tree.n_levels)[level]) for s in (problem.unit.l1_sensitivity, problem.unit.l2_sensitivity)
-    )
+    l1, l2 = (float(one[level]) for one in problem.sensitivities)
     law = level_law(problem.law, amount, l1, l2)
     return np.inf if law is None else bound.of_law(law)
 
@@ -240,10 +239,14 @@ def just_enough(problem: Problem, bounds: list[Bound], shares: FloatArray) -> Fl
     Errors fall as all amounts grow together.
     """
 
-    def met(factor: float) -> bool:
+    def room(factor: float) -> float:
         problem.watch.check()
         variance = sweeps(problem.quotient, problem.precision(factor * shares)).variance
-        return max(value for bound in bounds for value, _ in bound.of_variances(variance)) <= 1.0
+        worst = max(value for bound in bounds for value, _ in bound.of_variances(variance))
+        return math.log(max(worst, TINY)) if math.isfinite(worst) else worst
+
+    def met(factor: float) -> bool:
+        return room(factor) <= 0.0
 
     low = high = 1.0
     while not met(high) and high < 1e12:
@@ -252,7 +255,7 @@ def just_enough(problem: Problem, bounds: list[Bound], shares: FloatArray) -> Fl
         low, high = low / 4.0, min(high, low) if low != high else high
         if low < 1e-15:
             break
-    return np.asarray(smallest(met, low, high, 1e-11) * shares)
+    return np.asarray(smallest_root(room, low, high, 1e-11) * shares)
 
 
 def _programme(problem: Problem, bounds: list[Bound], start: FloatArray) -> FloatArray:

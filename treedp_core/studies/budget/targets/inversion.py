@@ -34,6 +34,7 @@ TERMS: Final = 1 << 15
 MOST_TERMS: Final = 1 << 18
 MOST_ATOMS: Final = 1 << 19
 DIVISORS: Final = np.arange(1, 65)
+TILTS: Final = np.geomspace(1e-3, 0.999, 60)
 ROUNDING: Final = 1e-9
 BATCH: Final = 4_000_000
 BLOCK: Final = 256
@@ -89,7 +90,7 @@ class NoiseSum:
     @cached_property
     def range(self) -> float:
         """A bound that |X| exceeds with probability at most `LOST` (Chernoff), in records."""
-        theta = self._largest_tilt * np.geomspace(1e-3, 0.999, 60)
+        theta = self._largest_tilt * TILTS
         grown = np.full(theta.size, math.log(2.0 / LOST))
         for law, c, m in self._by_law:
             grown += _log_mgf(law, np.abs(c)[:, None] * theta).T @ m
@@ -101,21 +102,28 @@ class NoiseSum:
         Kinds in the order of their variance: where the product is already faint the others are not asked.
         """
         spread = self.copies * np.square(self.coefficient) * self._variance
-        s = np.asarray(step * n, dtype=np.float64)
-        log, alive = np.zeros(n.size), np.arange(n.size)
+        log, alive = np.zeros(n.size), None  # all of them as long as none is faint
         order = np.argsort(-spread, kind="stable")
         for place, i in enumerate(order.tolist()):
-            if place >= WIDEST and alive.size * (order.size - place) <= TOGETHER:
-                log[alive] += self._log_product(order[place:], s[alive])
+            n_alive = n.size if alive is None else alive.size
+            if place >= WIDEST and n_alive * (order.size - place) <= TOGETHER:
+                alive = np.arange(n.size) if alive is None else alive
+                log[alive] += self._log_product(order[place:], step * n[alive])
                 break
             law = self.laws[int(self.which[i])]
             size = abs(float(self.coefficient[i]))
-            if alive.size == n.size and isinstance(law, DiscreteLaplace):
-                log += self.copies[i] * _log_cf_of_discrete_laplace(law, _sines(0.5 * size * step, n))
+            if alive is None:
+                if isinstance(law, DiscreteLaplace):
+                    log += self.copies[i] * _log_cf_of_discrete_laplace(law, _sines(0.5 * size * step, n))
+                else:
+                    log += self.copies[i] * _log_cf(law, np.asarray(size * (step * n)))
+                alive = None if log.min(initial=0.0) > FAINT else np.flatnonzero(log > FAINT)
             else:
-                log[alive] += self.copies[i] * _log_cf(law, size * s[alive])
-            alive = alive[log[alive] > FAINT]
-        found = np.zeros(s.size)
+                log[alive] += self.copies[i] * _log_cf(law, np.asarray(size * (step * n[alive])))
+                alive = alive[log[alive] > FAINT]
+        if alive is None:
+            return np.asarray(np.exp(log))
+        found = np.zeros(n.size)
         found[alive] = np.exp(log[alive])
         return found
 
@@ -160,8 +168,9 @@ class NoiseSum:
     def _selberg(self, wanted: FloatArray) -> tuple[FloatArray, FloatArray]:
         period, (of_sines, of_cosines) = self.range + float(wanted.max()), _tapers()
         f = self.characteristic(2.0 * math.pi / period, np.arange(1, TERMS + 1))
-        middle = 2.0 * wanted / period + 2.0 * _series(wanted / period, f * of_sines).imag
-        room = (1.0 + 2.0 * _series(wanted / period, f * of_cosines).real) / (TERMS + 1)
+        sines, cosines = _series(wanted / period, f * of_sines, f * of_cosines)
+        middle = 2.0 * wanted / period + 2.0 * sines.imag
+        room = (1.0 + 2.0 * cosines.real) / (TERMS + 1)
         room = np.abs(room) + 1e-11
         return middle - room - LOST, middle + room
 
@@ -172,7 +181,7 @@ class NoiseSum:
             left = self._left_after(2.0 * np.pi * terms / period)
         n = np.arange(1, terms + 1)
         f = self.characteristic(2.0 * math.pi / period, n)
-        middle = 2.0 * wanted / period + 2.0 * _series(wanted / period, f / (np.pi * n)).imag
+        middle = 2.0 * wanted / period + 2.0 * _series(wanted / period, f / (np.pi * n))[0].imag
         return middle - left - LOST - 1e-11, middle + left + 1e-11
 
     def _left_after(self, s: float) -> float:
@@ -219,27 +228,32 @@ class NoiseSum:
         return [(law, self.coefficient[here], self.copies[here]) for law, here in each if here.any()]
 
 
-def _series(at: FloatArray, weight: FloatArray) -> AnyArray:
-    """Sum over n = 1, 2, ... of weight[n - 1] e^(2 pi i n at), complex, shape of `at`.
+def _series(at: FloatArray, *weights: FloatArray) -> list[AnyArray]:
+    """Sum over n = 1, 2, ... of weight[n - 1] e^(2 pi i n at), complex, shape of `at`, for weights of one size.
 
     With n = block w + k the wave is a product, so that each block is one sum over k of waves that all blocks share.
     """
-    blocks = -(-weight.size // BLOCK)
-    table = np.append(weight, np.zeros(blocks * BLOCK - weight.size)).reshape(blocks, BLOCK).T
-    total, rows = np.empty(at.size, dtype=complex), max(1, BATCH // (BLOCK + blocks))
+    size = weights[0].size
+    blocks = -(-size // BLOCK)
+    tables = [np.append(one, np.zeros(blocks * BLOCK - size)).reshape(blocks, BLOCK).T for one in weights]
+    totals, rows = [np.empty(at.size, dtype=complex) for _ in weights], max(1, BATCH // (BLOCK + blocks))
     for begin in range(0, at.size, rows):
         turn = 2.0 * np.pi * at[begin : begin + rows, None]
         near, far = np.arange(1, BLOCK + 1) * turn, np.arange(blocks) * (BLOCK * turn)
-        by_block = np.cos(near) @ table + 1j * (np.sin(near) @ table)
-        total[begin : begin + rows] = (by_block * np.exp(1j * far)).sum(axis=1)
-    return total
+        cosines, sines, waves = np.cos(near), np.sin(near), np.exp(1j * far)
+        for total, table in zip(totals, tables, strict=True):
+            by_block = cosines @ table + 1j * (sines @ table)
+            total[begin : begin + rows] = (by_block * waves).sum(axis=1)
+    return totals
 
 
 def _sines(step: float, n: IntArray) -> FloatArray:
     """sin(step n) for consecutive n: one sine for each block and for each place in one, by the sum of angles."""
     blocks = -(-n.size // BLOCK)
     far, near = step * (n[0] + BLOCK * np.arange(blocks)[:, None]), step * np.arange(BLOCK)
-    return np.asarray((np.sin(far) * np.cos(near) + np.cos(far) * np.sin(near)).ravel()[: n.size])
+    found = np.sin(far) * np.cos(near)
+    found += np.cos(far) * np.sin(near)
+    return np.asarray(found.ravel()[: n.size])
 
 
 @lru_cache(maxsize=1)
@@ -289,8 +303,11 @@ def _log_cf(law: Law, s: FloatArray) -> FloatArray:
 
 
 def _log_cf_of_discrete_laplace(law: DiscreteLaplace, half: FloatArray) -> FloatArray:
-    """From sin(s / 2): 1 - cos s is twice its square."""
-    return np.asarray(-np.log1p(np.square(half / math.sinh(min(law.inverse_scale, 300.0) / 2.0))))
+    """From sin(s / 2), whose place it takes: 1 - cos s is twice its square."""
+    half /= math.sinh(min(law.inverse_scale, 300.0) / 2.0)
+    np.square(half, out=half)
+    np.log1p(half, out=half)
+    return np.asarray(np.negative(half, out=half))
 
 
 def _log_cf_of_discrete_gaussian(sigma: float, s: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ simulated: always the same draws, so that budgets are compared on common random 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from scipy import special
@@ -29,6 +29,8 @@ MANY_KINDS: Final = 2_000_000
 DRAWS: Final = 4_000_000
 MOST_TRIALS: Final = 40_000
 SEED: Final = 0x5EED_0F_3E11
+Settled = tuple[FloatArray, float, float]
+"""Probabilities, how far above them true ones can lie, and the standard error where they were simulated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,16 +167,20 @@ def after_least_squares(problem: Problem, amounts: FloatArray, reach: FloatArray
     asked, place = np.unique(class_of, return_inverse=True)
     if asked.size * problem.quotient.n_classes > MANY_KINDS:
         return _simulated(problem, amounts, reach, unsure, probability)
-    laws, room, error = ErrorLaws(problem, amounts), 0.0, 0.0
+    laws, known = problem.once("laws", amounts, lambda spent: (ErrorLaws(problem, spent), dict[Any, Settled]()))
+    room, error = 0.0, 0.0
     for i, number in enumerate(asked.tolist()):
         problem.watch.check()
         here = unsure[place == i]
-        probability[here], one_room, one_error = _settled(laws.of_class(number), reach[here])
+        key = (number, reach[here].tobytes())
+        if key not in known:
+            known[key] = _settled(laws.of_class(number), reach[here])
+        probability[here], one_room, one_error = known[key]
         room, error = max(room, one_room), max(error, one_error)
     return Reliability(problem.tree, probability, room, error)
 
 
-def _settled(error: NoiseSum, reach: FloatArray) -> tuple[FloatArray, float, float]:
+def _settled(error: NoiseSum, reach: FloatArray) -> Settled:
     """Lower bound of P(|error| <= reach), the distance to the upper one, and the standard error where simulated."""
     low, high = error.within(reach)
     room = float((high - low).max())

@@ -470,7 +470,21 @@ def test_a_root_is_the_point_that_bisection_finds_in_fewer_steps(
     n_bisected = len(seen)
     seen.clear()
     assert smallest_root(room, *ends, 1e-11) == expected
-    assert step or len(seen) <= max(20, n_bisected // 2)
+    assert len(seen) <= n_bisected + 30
+
+
+def test_a_smooth_root_takes_a_third_of_the_steps_of_bisection() -> None:
+    seen = []
+
+    def room(x: float) -> float:
+        seen.append(x)
+        return -2.0 * math.log(x / 3.7) + 0.1 * math.sin(math.log(x))
+
+    smallest(lambda x: room(x) <= 0.0, 1.0, 16.0, 1e-11)
+    n_bisected = len(seen)
+    seen.clear()
+    smallest_root(room, 1.0, 16.0, 1e-11)
+    assert len(seen) <= n_bisected / 3
 
 
 # ---- what is handed on inside a conversion is rounded the safe way too

@@ -54,13 +54,13 @@ def smallest_root(room: Callable[[float], float], low: float, high: float, close
 
     last, at_last = (above, at_above) if math.isfinite(at_above) else (below, at_below)
     for _ in range(40):
-        part = at_below / (at_below - at_above) if math.isfinite(at_below) and at_above < 0.0 else 0.5
+        part = at_below / (at_below - at_above) if math.isfinite(at_below) and at_below > 0.0 > at_above else 0.5
         point = below * (above / below) ** min(max(part, 0.01), 0.99)
         at = see(point)
         if at and math.isfinite(at) and math.isfinite(at_last) and at != at_last:
-            next_one = point * (point / last) ** (-at / (at - at_last))
-            if below < next_one < above:
-                last, at_last, point = point, at, next_one
+            further = -at / (at - at_last) * math.log(point / last)
+            if math.log(below / point) < further < math.log(above / point):
+                last, at_last, point = point, at, point * math.exp(further)
                 at = see(point)
         done = abs(math.log(point / last)) < NARROW
         last, at_last = point, at

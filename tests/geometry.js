@@ -87,6 +87,9 @@
           const under = painted(one.own, page), c = contrast(painted(one.one, under), under);
           if (c < 4.5) faults.push(`faint: ${c.toFixed(1)} ${one.kind} "${one.text}"`);
         } else if (one.kind === 'block') faults.push(`out of its block: "${one.text}"`);
+      } else {
+        const c = contrast(painted(one.one, page), page);
+        if (c < (one.size < 24 ? 4.5 : 3)) faults.push(`faint: ${c.toFixed(1)} ${one.kind} "${one.text}"`);
       }
     }
     const lines = [...plot.querySelectorAll('.scatterlayer .js-line, .errorbar path, .shapelayer path')].filter(one => {
@@ -119,6 +122,21 @@
       for (const one of labels) if (one.boxes.some(a => meet(a, b, 1))) faults.push(`toolbar on ${one.kind} "${one.text}"`);
       if ([...boxesOfBlocks, ...boxesOfPoints].some(a => meet(a, b, 1))) faults.push('toolbar on a mark');
       if (beside.some(a => meet(a, b, 1))) faults.push('toolbar on the answer');
+    }
+    // ---- blocks that are wide enough for their text, and too low
+    for (const one of plot.querySelectorAll('g.slice, .barlayer .point')) {
+      const text = one.querySelector('text'), block = one.querySelector('path');
+      if (!text || !block || !words(text) || seen(text)) continue;
+      const style = getComputedStyle(text), pen = document.createElement('canvas').getContext('2d');
+      pen.font = `${style.fontSize} ${style.fontFamily}`;  // what is hidden has no length
+      if (0.9 * pen.measureText(words(text)).width <= wide(box(block)) - 16) faults.push(`no room in its block: "${words(text).slice(0, 40)}"`);
+    }
+    // ---- rows and columns whose name is left out
+    for (const [name, axis] of Object.entries(plot._fullLayout)) {
+      if (!/^[xy]axis/.test(name) || axis.type !== 'category' || !axis.visible || !axis.showticklabels) continue;
+      const named = new Set([...plot.querySelectorAll(`.${axis._id}tick text`)].filter(seen).map(words));
+      const plain = one => Object.assign(document.createElement('p'), {innerHTML: one}).textContent.replace(/\s+/g, ' ').trim();
+      for (const one of axis._categories.map(plain)) if (!named.has(one)) faults.push(`no name: ${one}`);
     }
     // ---- bars that the axis cuts, with no sign of it
     for (const trace of plot._fullData.filter(one => one.type === 'bar' && one.visible === true)) {

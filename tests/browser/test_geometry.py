@@ -1,4 +1,4 @@
-"""Every figure of a first screen can be read: no text on a text, line or mark of another, none too small, none faint.
+"""Every first screen can be read: no text on a text, line or mark of another, none cut, none too small, none faint.
 
 `make contract` looks at every view in three windows, light and dark, presented and not, and on a phone; else each view
 is looked at in a share of them, so that all of them have their turn.
@@ -14,7 +14,7 @@ import pytest
 
 from app import all_pages
 from browsing import EMPTY_AT_FIRST, ROOT, LiveServer, opened, settle
-from geometry import unreadable
+from geometry import crowded, unreadable
 from test_every_page import ON_A_WALL
 
 pytestmark = pytest.mark.browser
@@ -68,7 +68,9 @@ def test_figures_can_be_read(page: Any, server: LiveServer, page_name: str, ever
             least = LEAST_PRESENTED * height if is_presented else LEAST_ON_A_PHONE if width < 640 else 0.0
             if is_presented:  # text of the page, too
                 assert page.evaluate(ON_A_WALL.replace("23.9", f"{least - 0.05}"))["small"] == [], view.name
-            found[f"{view.name} {scheme} {width}x{height}{' presented' * is_presented}"] = unreadable(page, least)
+            found[f"{view.name} {scheme} {width}x{height}{' presented' * is_presented}"] = unreadable(
+                page, least
+            ) + crowded(page)
     assert {place: faults for place, faults in found.items() if faults} == {}
 
 
@@ -83,7 +85,19 @@ PLANTED: Final[dict[str, tuple[dict[str, Any], str]]] = {
     "outside": ({"annotations": [NOTE | {"xref": "paper", "x": 1, "xanchor": "left", "xshift": 90}]}, "cut"),
     "small": ({"annotations": [NOTE | {"font": {"size": 6}}]}, "small"),
     "faint": ({"annotations": [NOTE | {"bgcolor": "#777777", "font": {"color": "#888888"}}]}, "faint"),
+    "pale": ({"annotations": [NOTE | {"font": {"color": "#999999"}}]}, "faint"),
     "cut": ({"yaxis": {"range": [0, 0.55]}}, "cut bar"),
+}
+NAMED: Final = {"type": "bar", "orientation": "h", "x": [1, 2, 3], "y": ["A & B", "C", "D"]}
+BLOCKS: Final = {
+    "type": "icicle", "labels": ["all", "A", "B"], "parents": ["", "all", "all"], "values": [2, 1, 1],
+    "branchvalues": "total", "tiling": {"orientation": "v"}, "marker": {"colors": ["white"] * 3},
+}  # fmt: skip
+OTHERS: Final[dict[str, tuple[dict[str, Any], dict[str, Any], str]]] = {
+    "all named": (NAMED, {}, ""),
+    "a row without a name": (NAMED, {"yaxis": {"dtick": 2}}, "no name"),
+    "blocks with their names": (BLOCKS, {}, ""),
+    "blocks that are too low": (BLOCKS, {"uniformtext": {"minsize": 200, "mode": "hide"}}, "no room in its block"),
 }
 PLANT: Final = """async layout => {
   document.querySelector('#planted')?.remove();
@@ -91,6 +105,7 @@ PLANT: Final = """async layout => {
   plot.style = 'position: fixed; top: 0; left: 0; width: 600px; height: 300px; z-index: 99; background: white';
   const points = {x: [0], y: [0.9], mode: 'markers'}, bar = {type: 'bar', x: [2], y: [0.6]};
   const line = {x: [0, 1], y: [0.5, 0.5], mode: 'lines'};
+  if (layout.trace) return Plotly.newPlot(plot, [layout.trace], layout.layout).then(() => null);
   const still = {showlegend: false, yaxis: {range: [0, 1]}, margin: {t: 8}, ...layout};
   await Plotly.newPlot(plot, [points, line, bar], still, {displayModeBar: true});
 }"""
@@ -105,9 +120,41 @@ def test_what_cannot_be_read_is_found(page: Any, server: LiveServer) -> None:
             name,
             found,
         )
+    for name, (trace, layout, told) in OTHERS.items():
+        page.evaluate(PLANT, {"trace": trace, "layout": {"font": {"color": "black"}, **layout}})
+        found = unreadable(page, 10.0, "#planted")
+        assert {fault.partition(":")[0] for fault in found} == ({told} if told else set()), (name, found)
     page.evaluate(PLANT, {"annotations": [NOTE]})
     page.add_style_tag(content="#planted .modebar-btn { position: fixed !important; inset: 0 0 auto 0; height: 200px }")
     assert {"toolbar on a mark", 'toolbar on note "a note"'} <= set(unreadable(page, 10.0, "#planted"))
+
+
+CONTROLS: Final = """html => {
+  const first = document.querySelector('.st-key-first_screen');
+  document.querySelector('#planted')?.remove();
+  const row = first.appendChild(Object.assign(document.createElement('div'), {id: 'planted', innerHTML: html}));
+  row.style = 'position: fixed; top: 0; left: 0; width: 600px; height: 100px; z-index: 99; background: white';
+}"""
+BUTTON: Final = '<div data-testid="stButton" style="position: absolute; left: {}px; width: 100px"><p>Draw</p></div>'
+TEXT: Final = '<p style="position: absolute; margin: 0; top: {}px">ε = 1</p>'
+INPUT: Final = '<input type="text" placeholder="as in the data" style="width: {}px">'
+CROWDED: Final[list[tuple[str, set[str]]]] = [
+    (BUTTON.format(0) + BUTTON.format(110), set()),
+    (BUTTON.format(0) + BUTTON.format(60), {"control on control"}),
+    (BUTTON.format(-50), {"out of the window"}),
+    (TEXT.format(0) + TEXT.format(30), set()),
+    (TEXT.format(0) + TEXT.format(8), {"text on text"}),
+    (INPUT.format(200), set()),
+    (INPUT.format(60), {"cut in its box"}),
+]
+
+
+def test_words_and_controls_that_cover_each_other_are_found(page: Any, server: LiveServer) -> None:
+    opened(page, server, "lesson", ".st-key-first_screen")
+    page.evaluate("document.querySelector('.st-key-first_screen').replaceChildren()")
+    for planted, told in CROWDED:
+        page.evaluate(CONTROLS, planted)
+        assert {fault.partition(":")[0] for fault in crowded(page)} == told, planted
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 import math
 import time
 from collections.abc import Callable
+from colorsys import rgb_to_hsv
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -109,6 +110,38 @@ def test_on_a_dark_page_lines_are_plainer_and_no_tree_is_almost_white_or_black()
     assert min(contrast(low, page), contrast(high, page)) >= 1.5 * contrast(neutral, page)
     steps = [contrast(shade, page) for shade in colour.SEQUENTIAL_DARK]
     assert steps == sorted(steps) and steps[0] >= 3 and steps[-1] <= 8
+    hues = [rgb_to_hsv(*(int(shade[i : i + 2], 16) / 255 for i in (1, 3, 5)))[0] for shade in colour.SEQUENTIAL_DARK]
+    apart = [one - other for one, other in pairwise(hues)]
+    assert min(apart) >= 0.08 and sum(apart) >= 0.5, "from violet to gold, and not one narrow band"
+
+
+@pytest.mark.parametrize(
+    "shade", [style.GREY, style.BLUE, style.GREEN, style.PINK, style.ORANGE, style.YELLOW, style.SKY, style.VIOLET]
+)
+def test_text_in_a_colour_can_be_read_on_both_themes(shade: str) -> None:
+    fig = Draft([bar(y=[1], textfont={"color": shade})]).add_annotation(text="A", font={"color": shade})
+    for seen, page in ((fig.figure(), "#ffffff"), (on_dark(fig.figure()), "#0e1216")):
+        assert contrast(seen.layout.annotations[0].font.color, page) >= 4.5
+        assert contrast(seen.data[0].textfont.color, page) >= 4.5
+    boxed = Draft([]).add_annotation(text="A", bgcolor=shade, font={"color": "#ffffff"}).figure()
+    assert boxed.layout.annotations[0].font.color == "#ffffff"
+
+
+def test_blocks_of_a_presented_tree_are_high_enough_for_their_names() -> None:
+    tree = Tree.from_branching_factors((2,) * 7)
+    fig = icicle(tree, Names(), counts := np.ones(tree.n_nodes), counts)
+    assert fig.data[0].maxdepth is None
+    for high, rows in ((1.0, 9), (0.53, 4), (0.1, 2)):
+        shown = style.present(go.Figure(fig).update_traces(domain_y=(0.0, high)))
+        assert shown.data[0].maxdepth == rows
+
+
+def test_every_row_of_a_presented_figure_has_its_name() -> None:
+    rows = Draft([bar(x=[1, 2, 3, 4, 5, 6, 7], y=list("abcdefg"), orientation="h")]).figure()
+    numbers = Draft([bar(x=list("abcdefg"), y=[1, 2, 3, 4, 5, 6, 7])]).figure()
+    for fig, dtick, nticks in ((rows, 1, None), (numbers, None, style.MAX_PRESENTED)):
+        shown = style.present(fig.update_layout(yaxis={})).layout.yaxis
+        assert (shown.dtick, shown.nticks) == (dtick, nticks)
 
 
 def test_a_dark_figure_differs_in_its_colours_only() -> None:
@@ -322,10 +355,11 @@ def test_what_stands_beside_a_target_has_the_colours_of_its_marks_and_can_be_kep
         [0.0, 1.0], ["all", "state"], [Met(1, "≤ 30 records", 1.0, "29.6 records", 2.5, "60 records")]
     ).figure()
     assert ["<br>" in one.layout.annotations[0].text for one in (fig, long)] == [False, True]
+    assert stacked(fig).layout.annotations[0].text.count("<br>") == 1, "a phone has no room for it in one line"
     told = fig.layout.annotations[0].text
-    assert [told.index(one) for one in (style.BLUE, "5 % &lt;i&gt;", style.GREY, "12.5", style.ORANGE)] == sorted(
-        told.index(one) for one in (style.BLUE, "5 % &lt;i&gt;", style.GREY, "12.5", style.ORANGE)
-    )
+    grey, orange = colour.text_ink(style.GREY), colour.text_ink(style.ORANGE)
+    places = [told.index(one) for one in (style.BLUE, "5 % &lt;i&gt;", grey, "12.5", orange)]
+    assert places == sorted(places)
     checked(json.loads(fig.to_json()))
 
 

@@ -85,8 +85,10 @@ def values_of(slider: dict[str, Any], rerun: Rerun) -> Iterator[tuple[str, Input
     name, parameter = next(
         (name, one) for name, one in parameters_of(type(rerun.inputs)).items() if one.label == slider["label"]
     )
+    said = {parameter.in_words(value): value for value in parameter.choices(getattr(rerun.inputs, name))}
+    assert all(("%" in text) == (name == "prior") for text in said), "as the page says it"
     for text in {*slider["values"][::3], slider["values"][-1]}:
-        yield text, replace(rerun.inputs, **{name: type(parameter.default)(text)})
+        yield text, replace(rerun.inputs, **{name: said[text]})
 
 
 @pytest.mark.parametrize("name", sorted(MOVING))

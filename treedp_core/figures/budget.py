@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from treedp_core.figures.base.colour import LEVEL_ENDS
+from treedp_core.figures.base.colour import LEVEL_ENDS, text_ink
 from treedp_core.figures.base.curves import legend_name, name_ends, shown
 from treedp_core.figures.base.draft import Draft, Trace, bar, scatter
 from treedp_core.figures.base.style import (
@@ -309,8 +309,8 @@ def _name_targets(fig: Draft, met: Sequence[Met], n_rows: int) -> None:
     tall = (0.2 if is_long else 0.1) * n_rows
     size = 12.0 * min(1.0, (n_rows - 1) / (tall * max(1, len(met) - 1)))
     for one, at in zip(met, apart([y for y, _ in _places(met)], tall, 0.0, n_rows - 1.0), strict=True):
-        tuned, equal = f"<b>{coloured(one.tuned_text, BLUE)}</b>", coloured(one.equal_text, GREY)
-        told = f"{tuned} · {equal}{'<br>' if is_long else ' · '}{coloured(one.wanted, ORANGE)}"
+        tuned, equal = f"<b>{coloured(one.tuned_text, BLUE)}</b>", coloured(one.equal_text, text_ink(GREY))
+        told = f"{tuned} · {equal}{'<br>' if is_long else ' · '}{coloured(one.wanted, text_ink(ORANGE))}"
         fig.add_annotation(
             x=WORDS_FROM, xref="paper", xanchor="left", y=at, yref="y", yanchor="middle", showarrow=False,
             align="left", text=told, font={"size": size},

@@ -15,6 +15,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.privacy.prior_provenance import origin_of_text
 from treedp_core.registry import Table
+from treedp_core.words import setting_text
 
 MAX_DIGITS: Final = 12
 MAX_TEXT: Final = 200
@@ -52,6 +53,8 @@ class Parameter(Generic[T]):
         Name -> label, or -> an entry with a `label` and perhaps a `help`; read anew at each use.
     label : str
         What its slider is called; a figure can follow one that has a name wherever there are sliders.
+    in_words : function
+        A value -> what a report's slider says of it.
     """
 
     key: str
@@ -61,6 +64,7 @@ class Parameter(Generic[T]):
     grid: tuple[Any, ...] = ()
     options: Mapping[str, Any] | Collection[str] | None = None
     label: str = ""
+    in_words: Callable[[Any], str] = setting_text
 
     @property
     def is_many(self) -> bool:
@@ -106,14 +110,15 @@ class Parameter(Generic[T]):
 
 
 def number(
-    key: str, default: float, check: Check, *, grid: tuple[float, ...] = (), code: str = "VALUE", label: str = ""
-) -> Parameter[float]:
+    key: str, default: float, check: Check, *, grid: tuple[float, ...] = (), code: str = "VALUE", label: str = "",
+    in_words: Callable[[float], str] = setting_text,
+) -> Parameter[float]:  # fmt: skip
     """Return a parameter that is a decimal number; `check` returns it or raises `InputError`."""
 
     def read(text: str) -> float:
         return float(check(_decimal(key, text, code)))
 
-    return Parameter(key=key, default=default, read=read, check=check, grid=grid, label=label)
+    return Parameter(key=key, default=default, read=read, check=check, grid=grid, label=label, in_words=in_words)
 
 
 def whole(

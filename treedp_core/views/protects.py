@@ -123,7 +123,7 @@ class ProtectsInputs(ReleaseInputs):
     mechanism : str
     """
 
-    prior: float = of(number("pro_prior", 0.5, _prior, grid=PRIORS, label="Belief before"))
+    prior: float = of(number("pro_prior", 0.5, _prior, grid=PRIORS, label="Belief before", in_words=percent_set))
     records: int = of(
         whole("pro_records", 1, 1, RECORDS[-1], code="CONTRIBUTIONS_RANGE", grid=RECORDS, label="Records of one person")
     )  # fmt: skip

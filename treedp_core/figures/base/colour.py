@@ -7,6 +7,7 @@ import re
 from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -21,8 +22,8 @@ DIVERGING: Final = (  # too low, orange; too high, blue
     "#8c3b00", "#b75200", "#d9792f", "#efab76", "#f9dcc3", "#f3f1ee",
     "#c9dfee", "#8fbfdd", "#4d99c6", "#1c72ab", "#094d80",
 )  # fmt: skip
-# On a dark page nothing is almost black or almost white: little is dim, much is bright.
-SEQUENTIAL_DARK: Final = ("#256788", "#25848d", "#3d9f8a", "#66b785")
+# On a dark page nothing is almost black or almost white: little is dim and violet, much is bright and golden.
+SEQUENTIAL_DARK: Final = ("#7b4fb0", "#4a77c8", "#1f94a2", "#5fab58", "#c3a634")
 DIVERGING_DARK: Final = ("#ffa24d", "#666d74", "#6cbcf5")
 INK: Final = "#595959"
 """Text on what a light page shows through."""
@@ -37,6 +38,8 @@ _COLOURED_BY: Final = {"icicle": "colors", "bar": "color"}
 _HEX: Final = re.compile("#[0-9A-Fa-f]{6}")
 _MIDDLE: Final = 0.1791
 """Relative luminance on which black and white read alike."""
+READS: Final = 5.0
+"""Contrast with white of text in a colour: some is left where a band lies behind it, and on a dark page."""
 
 
 def rgba(colour: str, opacity: float) -> str:
@@ -73,6 +76,36 @@ def ink_on(colour: str) -> str:
     """
     red, green, blue = (np.asarray(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
     return "black" if luminance(red, green, blue) > _MIDDLE else "white"
+
+
+@lru_cache(maxsize=256)
+def text_ink(colour: str) -> str:
+    """Return a ``#rrggbb`` colour as text is written in it: dark enough for a contrast of `READS` with white.
+
+    >>> text_ink("#CC79A7"), text_ink("#0072B2"), text_ink("black")
+    ('#9a5b7e', '#0072B2', 'black')
+    """
+    if not _HEX.fullmatch(colour):
+        return colour
+    rgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)])
+    shades = np.linspace(1.0, 0.0, 256)
+    reads = 1.05 / (luminance(*np.outer(rgb, shades).round()) + 0.05) >= READS
+    if reads[0]:
+        return colour
+    red, green, blue = (rgb * shades[np.argmax(reads)]).round().astype(int).tolist()
+    return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+def written(note: dict[str, Any], font: str) -> dict[str, Any]:
+    """Return a text of a figure in a colour that reads on the page, where its `font` has one; in a box it stays.
+
+    >>> written({"font": {"color": "#CC79A7"}}, "font")
+    {'font': {'color': '#9a5b7e'}}
+    """
+    colour = (note.get(font) or {}).get("color")
+    if not isinstance(colour, str) or "bgcolor" in note:
+        return note
+    return {**note, font: {**note[font], "color": text_ink(colour)}}
 
 
 def inked(block: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import plotly.graph_objects as go
 
-from treedp_core.figures.base.colour import inked
+from treedp_core.figures.base.colour import inked, written
 
 Trace = dict[str, Any]
 """Lines, bars or blocks as plotly's JSON names their properties."""
@@ -66,8 +66,11 @@ class Draft:
 
         Whoever changes that leaves this one as it is.
         """
-        data = [_apart(inked(one)) for one in self.data]
-        return go.Figure(data=data, layout=_apart(self.layout), _validate=_CHECKED.get())
+        data = [_apart(written(inked(one), "textfont")) for one in self.data]
+        layout = _apart(self.layout)
+        if "annotations" in layout:
+            layout["annotations"] = [written(one, "font") for one in layout["annotations"]]
+        return go.Figure(data=data, layout=layout, _validate=_CHECKED.get())
 
     def to_json(self) -> str:
         """Return it as plotly's JSON."""

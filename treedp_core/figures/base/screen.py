@@ -186,7 +186,7 @@ def stacked(fig: go.Figure) -> go.Figure:
         _restack(parts["data"], layout, 0 if ends[0][0] < ends[1][0] else 1)
     _make_room(parts["data"], layout)
     for note in layout.get("annotations", ()):  # words beside a panel have two lines
-        if note.get("xref") == "paper" and note.get("x", 0.0) > 0.5 and note.get("yref") == "y":
+        if note.get("xref") == "paper" and note.get("x", 0.0) > 0.5 and note.get("yref") in ("y", "y2"):
             note["text"] = MORE.join(note["text"].rsplit(" · ", 1))
     for name in layout:
         if name.startswith(("xaxis", "yaxis")) and layout[name].get("ticktext") is not None:

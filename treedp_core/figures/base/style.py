@@ -34,6 +34,8 @@ PRESENTED_LINE: Final = 4
 """Its lines there, in px; edges of areas have none."""
 PRESENTED_MARK: Final = 1.4
 """How many times as large marks with a text are there, and how much farther a text stands from its mark."""
+PRESENTED_ROWS: Final = 9
+"""Rows of blocks with a line of text each that a figure is high enough for there."""
 LEAST_PRESENTED: Final = 0.9
 """Text in a block there at least, as a part of all other text: 3 % of the window's height."""
 END: Final = "end of a line"
@@ -324,7 +326,9 @@ def present(fig: go.Figure, text: int = PRESENTED_TEXT) -> go.Figure:
             if "markers" in trace.mode and trace.textposition in (None, "middle center"):
                 trace.marker.size *= PRESENTED_MARK * grown  # the text stands in it
         if trace.type == "icicle":
+            low, high = trace.to_plotly_json().get("domain", {}).get("y", (0.0, 1.0))
             trace.update(textfont=big, marker_colorbar=_presented(trace.marker.colorbar, text))
+            trace.maxdepth = max(2, math.floor(PRESENTED_ROWS * (high - low)))  # a click shows what is below
         if trace.type == "bar" and fig.layout.uniformtext.mode and trace.text is not None:
             trace.text = [str(one).replace(MORE, " ") for one in trace.text]  # blocks are low
         if trace.type == "bar" and trace.marker.colorbar.tickvals is not None:
@@ -347,12 +351,20 @@ def _present_axes(fig: go.Figure, big: dict[str, Any]) -> None:
         low, high = one.to_plotly_json().get("domain", (0.0, 1.0))  # plotly's own reading wants a list
         if high - low < LOW_PANEL:
             one.update(title_text=None, nticks=max(2, round(MOST_NUMBERS * (high - low))))
-        if one.type != "log" and one.tickvals is None:
+        if _names_rows(fig, one):
+            one.dtick = 1  # each has its name, where a number may stand for its neighbours
+        elif one.type != "log" and one.tickvals is None:
             one.nticks = min(one.nticks or MAX_PRESENTED, MAX_PRESENTED)
         if one.type != "log":
             one.update(numbers_apart(one.tickvals, one.ticktext, MAX_UPRIGHT))
         elif isinstance(one.dtick, int) and one.range:  # a number for each power of ten, or fewer
             one.dtick = max(1, math.ceil((one.range[1] - one.range[0]) / MAX_PRESENTED))
+
+
+def _names_rows(fig: go.Figure, upright: go.layout.YAxis) -> bool:
+    """Whether rows stand along an upright axis, and no numbers."""
+    rows = [one["y"] for one in fig.data if "y" in one and f"yaxis{(one.yaxis or 'y')[1:]}" == upright.plotly_name]
+    return any(isinstance(one, np.ndarray | tuple) and len(one) and isinstance(one[0], str) for one in rows)
 
 
 def _upright(title: str) -> str:

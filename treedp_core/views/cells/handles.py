@@ -19,7 +19,6 @@ from treedp_core.views.finding import Finding
 from treedp_core.views.inputs import ReleaseInputs, parameters_of
 from treedp_core.views.parameters import Parameter
 from treedp_core.watch import Watch
-from treedp_core.words import setting_text
 
 SECONDS: Final = 1.0
 """Of the processor, for the values of one figure; the nearest to where it stands come first."""
@@ -98,7 +97,7 @@ class _Moving:
                 return None
         stops = sorted(cells)
         shown = tuple(self.cell if value == at else cells[value] for value in stops)
-        return Handle(parameter.label, tuple(map(setting_text, stops)), stops.index(at), shown)
+        return Handle(parameter.label, tuple(map(parameter.in_words, stops)), stops.index(at), shown)
 
     def _at(self, **values: Any) -> Cell:
         """The cell with other values.

@@ -180,3 +180,20 @@ def test_without_plotly_in_the_page_all_moves_on_release(page: Any, server: Live
     settle(page)
     assert said(page)[0] != before[0]
     assert errors == []
+
+
+def test_the_smallest_epsilon_follows_the_margins(page: Any, server: LiveServer) -> None:
+    visit(page, f"{server.url}/budget?bud_view=targets")
+    eventually(lambda: "an equal split needs" in said(page)[0])
+    settle(page)
+    before = said(page)
+    _, y, left, width = held(page, "bud_margins")
+    page.mouse.move(left + 0.7 * width, y)
+    eventually(lambda: is_drawn(page, "bud_margins"))
+    under_the_hand = said(page)
+    assert page.evaluate(STANDS, "bud_margins") == "2" and "within 2\u00a0%" in under_the_hand[0]
+    assert under_the_hand[2] != before[2] and "bud_margins" not in page.url
+    page.mouse.up()
+    settle(page)
+    assert "bud_margins=2" in page.url
+    assert is_same(said(page), under_the_hand), (said(page), under_the_hand)

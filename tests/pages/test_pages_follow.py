@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -15,17 +16,19 @@ from pages.ui.figure import follow
 from pages.ui.figure.follow import Stage
 from pages.ui.inputs.text import pieces
 from pages.ui.jobs import jobs
+from pages.ui.page import view as view_of_page
 from pages.ui.session import uploads
 from test_pages_contract import QUICK, SMALL, VIEWS, opened
 from treedp_core.figures.base.differences import applied, differences, written
+from treedp_core.views.budget import words
 from treedp_core.words import unbroken
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
 
 STILL = {"methods", "lesson"}
 """Pages whose views depend on no slider."""
-WITHOUT = {"targets", "experiment", "optimal"}
-"""Views that depend on none of the sliders: where ε is the answer, the published experiment, and the best matrix."""
+WITHOUT = {"experiment", "optimal"}
+"""Views that depend on none of the sliders: the published experiment, and the best matrix."""
 
 
 class Shown(NamedTuple):
@@ -86,6 +89,7 @@ def test_what_is_drawn_while_a_handle_is_held_is_shown_on_release(
     page: str, every: bool, shown: list[Shown], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(follow, "ROUND", 60.0)
+    monkeypatch.setattr(view_of_page, "LONGEST", 60.0)
     app, tried, at_once = opened(SMALL if page == "topdown" else RAGGED, **QUICK), 0, 0
     for turn, (_, switch, view) in enumerate(one for one in VIEWS if one[0] == page and one[1] != "td_more"):
         stood = looked_at(app, page, switch, view, shown)
@@ -198,3 +202,33 @@ def test_strangers_may_ask_for_so_many_figures_a_visit(shown: list[Shown], monke
     looked_at(app, "data", "", "", shown)
     looked_at(app, "lab", "lab_view", "epsilon", shown)
     assert count() == 2
+
+
+def test_the_smallest_budget_follows_the_margins_and_what_is_simulated_is_not_known_meanwhile(
+    shown: list[Shown], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow, "ROUND", 60.0)
+    monkeypatch.setattr(view_of_page, "LONGEST", 60.0)
+    app = opened(SMALL, bud_targets="0, every:20, random:30")
+    stood = looked_at(app, "budget", "bud_view", "targets", shown)
+    assert stood is not None and "bud_margins" in stood.stage.handles
+    frames = asked(app, shown, "bud_margins", ["1.2", "2"])
+    said = {text: "".join(frame["answer"]).replace("\u00a0", " ") for text, frame in frames.items()}
+    assert "within 24 %" in said["1.2"] and "within 36 %" in said["1.2"]
+    assert "within 40 %" in said["2"] and "within 60 %" in said["2"]
+    totals = [float(re.search(r"ε = ([0-9.]+)", one)[1]) for one in said.values()]  # type: ignore[index]
+    assert totals[0] > totals[1] > 0
+    app.session_state["bud_margins"] = 2.0
+    app.run()
+    assert "".join(pieces(shown[-1].answer)).replace("\u00a0", " ") == said["2"]
+    assert words.NOT_SIMULATED in shown[-1].stage.seen.finding.notes
+    card = next(one for one in app.metric if one.label == "Seen in simulation")
+    assert (card.value, card.delta) == ("…", "not known yet")
+
+
+def test_a_search_that_takes_long_moves_on_release(shown: list[Shown], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view_of_page, "LONGEST", 0.0)
+    app = opened(SMALL, bud_targets="0, every:20, random:30")
+    assert looked_at(app, "budget", "bud_view", "targets", shown) is not None
+    assert asked(app, shown, "bud_margins", ["1.2", "2"]) == {"1.2": None}
+    assert shown[-1].told["few"] == 0

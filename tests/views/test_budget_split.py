@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import re
 from collections.abc import Callable, Hashable
@@ -27,7 +28,7 @@ from treedp_core.studies.budget.figure4 import TOTALS
 from treedp_core.tree import Tree
 from treedp_core.views import VIEWS, Finding, Tables, budget
 from treedp_core.views.budget import BudgetInputs, words
-from treedp_core.watch import Watch
+from treedp_core.watch import Cancelled, Watch
 from treedp_core.words import short
 
 COUNTS = [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100]
@@ -542,3 +543,37 @@ def test_every_view_under_every_relation(relation: str, more: dict[str, Any]) ->
         else:
             assert found.answer or not found.is_empty
             assert found.figure is None or found.figure.figure()
+
+
+def test_margins_multiply_the_error_of_every_target_as_decimals() -> None:
+    inputs = BudgetInputs(targets="every:5, rmse:0.7|share:3r/90, rmsre:10@4", margins=1.2)
+    assert [words.target(one, "level") for one in inputs.wanted(SMALL)] == [
+        "every level within 6 %", "level: RMSE ≤ 0.84", "90 % of level within 3.6 records at once",
+        "level ≥ 4: RMSRE ≤ 12 %",
+    ]  # fmt: skip
+    same, plain = BudgetInputs(targets="0, every:24, random:36"), BudgetInputs(targets="0, every:20, random:30")
+    assert replace(plain, margins=1.2).request(SMALL) == same.request(SMALL)
+    with refuses("TARGET_RANGE"):
+        BudgetInputs(targets="0, 5", margins=0.0).wanted(SMALL)
+
+
+@pytest.mark.parametrize("prior", ["true", "noisy"])
+def test_what_comes_without_simulation_is_the_same_but_for_what_is_simulated(prior: str) -> None:
+    inputs, tables, whole = asked("targets", SMALL, prior=prior, targets="0, every:20, random:30")
+    work = VIEWS["budget.targets"].slow(inputs, tables)  # type: ignore[misc]
+    first = work.without_simulation().on(tables)(Watch())  # type: ignore[union-attr]
+    known, now = (budget.smallest_epsilon(inputs, tables, slow=one) for one in (whole, first))
+    assert decoded(now.figure) == decoded(known.figure)
+    assert (now.answer, now.caption, now.badges) == (known.answer, known.caption, known.badges)
+    assert now.notes == (*known.notes, words.NOT_SIMULATED)
+    of_known, of_now = (budget.costs(inputs, tables, slow=one).table for one in (whole, first))
+    differ = [row for row, (a, b) in enumerate(zip(of_known["value"], of_now["value"], strict=True)) if a != b]
+    assert [of_now["number"][row] for row in differ] == ["Seen in simulation"]
+    assert not [name for name in now.table if "simulated" in name] and [name for name in known.table if "simul" in name]
+
+
+def test_a_tree_of_many_nodes_is_not_searched_while_a_hand_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs, tables = BudgetInputs(prior="true"), Tables(SMALL)
+    monkeypatch.setattr(importlib.import_module("treedp_core.studies.budget.answer"), "MANY_NODES", 3)
+    with pytest.raises(Cancelled):
+        VIEWS["budget.targets"].slow(inputs, tables).without_simulation().on(tables)(Watch())  # type: ignore[misc, union-attr]

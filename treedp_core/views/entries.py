@@ -53,6 +53,9 @@ class Work:
         How many values are kept; by default more of a small tree.
     is_shared : bool
         Whether every session may have a value that one of them found: it holds nothing private.
+    at_once : function, optional
+        As `function`, without what is simulated: what a figure that follows a handle is drawn from, and what stands
+        until the whole is there.
     """
 
     function: Callable[..., Any]
@@ -65,10 +68,15 @@ class Work:
     slot: str = ""
     room: int = 0
     is_shared: bool = False
+    at_once: Callable[..., Any] | None = None
 
     def on(self, tables: Tables) -> partial[Any]:
         """Return the work on some tables: a function of a watch."""
         return partial(self.function, self.question, *(reduce(getattr, one.split("."), tables) for one in self.parts))
+
+    def without_simulation(self) -> Work | None:
+        """Return the work that is done at once, where there is such a one."""
+        return None if self.at_once is None else replace(self, function=self.at_once, at_once=None)
 
     def code(self, tables: Ran[Tables]) -> Ran[Any]:
         """Return the call that does it."""

@@ -30,6 +30,7 @@ from treedp_core.figures.base.draft import Draft, unchecked
 from treedp_core.registry import generation
 from treedp_core.views.inputs import parameters_of
 from treedp_core.views.parameters import MAX_TEXT
+from treedp_core.watch import Cancelled
 from treedp_core.words import unbroken
 
 _PLACE: Final = "follow"
@@ -194,16 +195,20 @@ class Stage:
         handle, read = self.handles[key], self._reader(key)
         wanted = [one for one in values if isinstance(one, str) and len(one) <= MAX_TEXT][:AT_ONCE]
         frames: dict[str, Any] = {}
-        began, slow = time.monotonic(), 0.0
+        began, few = time.monotonic(), None
         for text in wanted:
             if frames and time.monotonic() - began > ROUND:
                 break
             if not _may_go_on():
                 return {"frames": frames, "family": handle["family"], "few": 0}
             at = time.monotonic()
-            frames[text] = self._frame(read, text)
-            slow = max(slow, time.monotonic() - at)
-        return {"frames": frames, "family": handle["family"], "few": 2 if slow > SLOW else None}
+            try:
+                frames[text] = self._frame(read, text)
+            except Cancelled:  # so would all others be
+                frames[text], few = None, 0
+                break
+            few = 2 if time.monotonic() - at > SLOW else few
+        return {"frames": frames, "family": handle["family"], "few": few}
 
     def _reader(self, key: str) -> Callable[[str], dict[str, Any]]:
         """Return what reads where a handle stands: values of inputs by their names."""
@@ -216,7 +221,13 @@ class Stage:
         return lambda text: {name: by_text[text]}
 
     def _frame(self, read: Callable[[str], dict[str, Any]], text: str) -> dict[str, Any] | None:
-        """What differs on the page with another value; None where it cannot be said at once, or there is none."""
+        """What differs on the page with another value; None where there is none.
+
+        Raises
+        ------
+        Cancelled
+            Where it cannot be said at once.
+        """
         try:
             values = read(text)
             finding = moved(self.seen, **values)

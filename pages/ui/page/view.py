@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Any, Final, Generic, TypeVar
 from pages.ui.inputs.text import lit
 from pages.ui.page.page import Told
 from pages.ui.tables.result import NO_DATA, Result, at_once, come, in_background, ready, refused, show_state
-from pages.ui.tables.store import remember, sources, used
+from pages.ui.tables.store import remember, remembered, sources, used
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import Ran
 from treedp_core.registry import generation
@@ -24,6 +25,11 @@ from treedp_core.watch import Watch
 AnyInputs = TypeVar("AnyInputs", bound=Inputs)
 T = TypeVar("T")
 Of = Callable[[AnyInputs], tuple[AnyInputs, Ran[Tables]]]
+AT_ONCE: Final = "at once"
+"""Where that is kept which figures that follow a handle are drawn from."""
+KEPT: Final = 32
+LONGEST: Final = 0.8
+"""Seconds of computing after which what a figure would be drawn from comes too late for a hand."""
 IN_LINE: Final = 40
 """Characters of a text of others in the line of what was used."""
 
@@ -135,6 +141,12 @@ def see(
                     slot, asked.question, asked.steps, asked.on(mine), start=entry.start, of=of_work,
                     of_data=bool(asked.parts) and mine.data is not no_table(), shared=asked.is_shared, room=asked.room,
                 )  # fmt: skip
+                if (
+                    not slow.is_ready
+                    and slow.error is None
+                    and (first := _known_at_once(entry, asked, mine)) is not None
+                ):
+                    slow = replace(slow, value=first, made_for=asked.question)
             awaits = (slot, asked.question, of_work) if slow.is_pending else None
             is_used = slow.value is not None and (slow.is_ready or not asked.is_exact)
             work = replace(asked, question=slow.made_for) if is_used else None
@@ -148,6 +160,21 @@ def _place(entry: Entry, asked: Work, tables: Tables) -> tuple[str, Hashable]:
     return asked.slot or entry.name.replace(".", "_"), tables.fingerprints if asked.parts else NO_DATA
 
 
+def _at_once_key(entry: Entry, asked: Work, tables: Tables) -> Hashable:
+    return (entry.name, "moved", asked.question, tables.fingerprints)
+
+
+def _known_at_once(entry: Entry, asked: Work, tables: Tables) -> Any:
+    """What comes without simulation, where a figure that follows a handle has been drawn from it."""
+    return remembered(_at_once_key(entry, asked, tables), shelf=AT_ONCE)
+
+
+def _hurried() -> Watch:
+    """A watch that stops what a hand that drags would have to wait for."""
+    end = time.thread_time() + LONGEST
+    return Watch(cancelled=lambda: time.thread_time() > end)
+
+
 def moved(seen: Seen[AnyInputs], **values: Any) -> Finding:
     """Return what a view would find with other values of its controls, as far as that can be said at once.
 
@@ -155,15 +182,22 @@ def moved(seen: Seen[AnyInputs], **values: Any) -> Finding:
     ------
     InputError
         What the view refuses.
+    Cancelled
+        What takes too long.
     """
     inputs, chosen = seen.with_values(**values)
     entry, tables, slow = seen.entry, chosen.value, None
     asked = None if entry.slow is None else entry.slow(inputs, tables)
     if asked is not None and asked.is_quick:
-        slow = remember((entry.name, "moved", asked.question, tables.fingerprints), partial(asked.on(tables), Watch()))
+        slow = remember(_at_once_key(entry, asked, tables), partial(asked.on(tables), Watch()))
     elif asked is not None:
         slot, of_work = _place(entry, asked, tables)
         slow = come(slot, asked.question, of_work)[0]
+        first = asked.without_simulation()
+        if slow is None and first is not None:
+            slow = remember(
+                _at_once_key(entry, asked, tables), partial(first.on(tables), _hurried()), shelf=AT_ONCE, room=KEPT
+            )
         slow = seen.value if slow is None and not asked.is_exact else slow
     return entry.found(inputs, tables, slow, remember)
 

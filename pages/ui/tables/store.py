@@ -378,6 +378,11 @@ def remember(key: Hashable, compute: Callable[[], T], *, shelf: str = "", room: 
     return result
 
 
+def remembered(key: Hashable, shelf: str) -> Any:
+    """Return what is remembered under a key of a shelf; None where nothing is."""
+    return st.session_state.get(MEMORY, {}).get(shelf, {}).get(key)
+
+
 def forget_one(key: Hashable, shelf: str) -> None:
     """Forget what was remembered under a key of a shelf."""
     st.session_state.get(MEMORY, {}).get(shelf, {}).pop(key, None)

@@ -11,7 +11,7 @@ from treedp_core.studies.methods.terms import text
 from treedp_core.views.budget import VIEWS, BudgetInputs
 from treedp_core.views.budget.inputs import HEIGHTS
 from treedp_core.views.inputs import parameter
-from treedp_core.words import short
+from treedp_core.words import setting_text, short
 
 MAX_INPUTS: Final = 8
 """Levels up to which each has a slider, or a field, of its own."""
@@ -94,6 +94,11 @@ WITHIN: Final = _control(
     "within", width=210, format=short, label="A count is good if within x %",
     help="Of the true count; counts below τ are judged as if they were τ.",
 )  # fmt: skip
+MARGINS: Final = _control(
+    "margins", width=210, format=setting_text, label="Margins ×",
+    help="What the error of every target is multiplied by: at 2 counts that were to be within 5 % need be within 10 %. "
+    "The smallest ε follows.",
+)  # fmt: skip
 CONFIDENCE: Final = _control(
     "confidence", width=210, format=short, label="with probability", help="0.95 is nineteen times in twenty."
 )
@@ -101,5 +106,5 @@ NODE: Final = _control("node")
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
     VIEW, MECHANISM, LEAST_SQUARES, METRIC, PHASES_P, PRIOR, PRIOR_EPSILON, ABSENT, STRATEGY, SHARES, TUNED, LOCKS,
-    CURVES_OF, HEIGHT, PARTNERS, ASK, TARGETS, WITHIN, CONFIDENCE, NODE,
+    CURVES_OF, HEIGHT, PARTNERS, ASK, TARGETS, MARGINS, WITHIN, CONFIDENCE, NODE,
 )  # fmt: skip

@@ -42,11 +42,18 @@ def show() -> Told:
         _chips()
         with st.popover("Add a target", icon=":material/add:", help="A level, and how close its counts should be"):
             _add()
+        s.MARGINS.draw()
         draw_prior()
     seen = see(VIEWS["budget.targets"], inputs_now(BudgetInputs))
     frame.found(seen)
-    say(seen, "Searching for the smallest ε")
+    say(seen, "Simulating releases" if _is_known(seen) else "Searching for the smallest ε")
     return seen.told(more=partial(_more, seen))
+
+
+def _is_known(seen: Seen[BudgetInputs]) -> bool:
+    """Whether the smallest ε is shown, and only what simulated releases reach is still to come."""
+    answer = None if seen.value is None else seen.value.answer
+    return answer is not None and not answer.is_simulated
 
 
 def _chips() -> None:
@@ -59,7 +66,7 @@ def _chips() -> None:
         there = dict(enumerate(inputs.wanted(data)))
     except InputError:
         there = {}
-    names, key = data.labels.level_names, f"{CHIPS}_{key_of(inputs.targets_for(data))}"
+    names, key = data.labels.level_names, f"{CHIPS}_{key_of(inputs.targets_for(data), inputs.margins)}"
     st.session_state[key] = list(there)
     st.pills(
         "Targets", list(there), selection_mode="multi", key=key, on_change=_dropped, args=(key, tuple(there)),
@@ -87,7 +94,7 @@ def _add() -> None:
     left, right = st.columns(2)
     left.number_input(
         "At most (records)" if asked == "rmse" else "x", min_value=0.0, value=5.0, key=VALUE, format="%g",
-        help="x in the kind above; 0 takes the target away.",
+        help="x in the kind above, before **Margins ×**; 0 takes the target away.",
     )  # fmt: skip
     if single:
         right.segmented_control(
@@ -141,7 +148,7 @@ def _more(seen: Seen[BudgetInputs]) -> None:
 
 def _use(paid: Price, asked: Experiment) -> None:
     now, prior = inputs_now(BudgetInputs), paid.ledger.prior
-    source = Source(TARGETS, paid.to_set, now.targets_for(dataset()), now.confidence, now.threshold)
+    source = Source(TARGETS, paid.to_set, now.scaled_targets(dataset()), now.confidence, now.threshold)
     undo.take_split(paid.shares, source, prior, asked)
     EPSILON.set(paid.to_set)
     EPSILON_TUNED.set(EPSILON_TUNED.default if prior is None or prior.is_private else paid.to_set)

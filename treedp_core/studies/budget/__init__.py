@@ -1,7 +1,7 @@
 """Budgets over levels (Dawson et al.): greedy and tuned splits, priors, targets, and how reliable each count is."""
 
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE, Ledger, Origin, origin_of_text
-from treedp_core.studies.budget.answer import Answer, Price, Request, Solution, answer, price, solve
+from treedp_core.studies.budget.answer import Answer, Price, Request, Solution, answer, price, solve, solve_at_once
 from treedp_core.studies.budget.comparison import Comparison, Problems, Search, search
 from treedp_core.studies.budget.figure4 import Curves, Design, curve_table, curves_of, figure4
 from treedp_core.studies.budget.prior import Prior, absent_leaves, public_of_file
@@ -93,6 +93,7 @@ __all__ = [
     "search",
     "smallest_budget",
     "solve",
+    "solve_at_once",
     "source_of_text",
     "step_table",
     "strategy_table",

@@ -20,10 +20,10 @@ from treedp_core.records import Dataset
 from treedp_core.studies.budget.comparison import problems_of
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.question import Question
-from treedp_core.studies.budget.targets.inverse import Inverse, smallest_budget
+from treedp_core.studies.budget.targets.inverse import MANY_NODES, Inverse, smallest_budget
 from treedp_core.studies.budget.targets.simulation_check import Confirmation, confirm_all, equal_needs, error_of
 from treedp_core.studies.budget.targets.target import Target
-from treedp_core.watch import Watch
+from treedp_core.watch import Cancelled, Watch
 from treedp_core.words import float_above, privacy_text
 
 A_HAIR_MORE: Final = 1e-4
@@ -49,6 +49,8 @@ class Answer:
         The error at each target, in its own unit: of the answer, and of an equal split of the same total.
     composed : (float, float, float)
         What the noise of the answer, of `equal` and of `unread` promises, see `Problem.composed`.
+    is_simulated : bool
+        Whether simulated releases were looked at: what comes without them comes at once.
     """
 
     found: Inverse
@@ -58,6 +60,7 @@ class Answer:
     reached: tuple[float, ...]
     reached_equally: tuple[float, ...]
     composed: tuple[float, float, float] = (math.inf,) * 3
+    is_simulated: bool = True
 
     @property
     def seen(self) -> Confirmation | None:
@@ -66,7 +69,9 @@ class Answer:
         return most if most is not None and most.target.level in self.found.binding else None
 
 
-def answer(tuned: Problem, targets: Sequence[Target], watch: Watch | None = None) -> Answer:
+def answer(
+    tuned: Problem, targets: Sequence[Target], watch: Watch | None = None, *, simulate: bool = True, pays: bool = True
+) -> Answer:
     """Return the smallest budget, simulated releases held against the first target that binds, and an equal split.
 
     Parameters
@@ -76,6 +81,10 @@ def answer(tuned: Problem, targets: Sequence[Target], watch: Watch | None = None
     targets : sequence of Target
     watch : Watch, optional
         Told of the progress in hundredths.
+    simulate : bool
+        Whether releases are simulated.
+    pays : bool
+        Whether the prior has a price, so that `unread` says something; else it is inf.
 
     Raises
     ------
@@ -85,16 +94,18 @@ def answer(tuned: Problem, targets: Sequence[Target], watch: Watch | None = None
     found = smallest_budget(tuned, targets, watch)
     problem = tuned if watch is None else tuned.watched(watch)
     if not found.total:
-        return Answer(found, (), 0.0, 0.0, (0.0,) * len(targets), (0.0,) * len(targets))
-    seen = confirm_all(problem, found.amounts, targets)
-    needed = equal_needs(problem, targets)
-    unread = equal_needs(replace(problem, counts=np.zeros(problem.tree.n_nodes)), targets)
+        nothing = (0.0,) * len(targets)
+        return Answer(found, (), 0.0, 0.0, nothing, nothing, is_simulated=simulate)
+    seen = confirm_all(problem, found.amounts, targets) if simulate else ()
+    needed, unread = equal_needs(problem, targets), math.inf
+    if pays:
+        unread = equal_needs(replace(problem, counts=np.zeros(problem.tree.n_nodes)), targets)
     even = (problem.paid > 0).astype(np.float64)
     same = problem.scaled(even, found.total)
     errors, equally = ([error_of(problem, split, one) for one in targets] for split in (found.amounts, same))
     first, second = (problem.composed(problem.scaled(even, one)) if one < math.inf else one for one in (needed, unread))
     composed = (problem.composed(found.amounts), first, second)
-    return Answer(found, seen, needed, unread, tuple(errors), tuple(equally), composed)
+    return Answer(found, seen, needed, unread, tuple(errors), tuple(equally), composed, simulate)
 
 
 @dataclass(frozen=True)
@@ -123,6 +134,24 @@ def solve(request: Request, data: Dataset, file: Dataset | None = None, watch: W
     """
     tuned = problems_of(request.question, data, file).tuned
     return Solution(request, None if tuned is None else answer(tuned, request.targets, watch))
+
+
+def solve_at_once(request: Request, data: Dataset, file: Dataset | None = None, watch: Watch | None = None) -> Solution:
+    """Return the same without simulated releases.
+
+    Raises
+    ------
+    Cancelled
+        As `answer`, and of a tree of more than `MANY_NODES`.
+    InputError
+        As `answer`.
+    """
+    if data.tree.n_nodes > MANY_NODES:
+        raise Cancelled
+    found = problems_of(request.question, data, file)
+    pays = found.prior is not None and found.prior.spent > 0
+    made = None if found.tuned is None else answer(found.tuned, request.targets, watch, simulate=False, pays=pays)
+    return Solution(request, made)
 
 
 @dataclass(frozen=True, eq=False)

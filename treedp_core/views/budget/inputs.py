@@ -25,7 +25,7 @@ from treedp_core.studies.budget.figure4 import Design
 from treedp_core.studies.budget.question import FROM_FILE, NONE, PAID
 from treedp_core.studies.budget.splits.greedy import MAX_PHASES, PHASES
 from treedp_core.studies.budget.strategies import CUSTOM
-from treedp_core.studies.budget.targets.target_text import wanted_of_text
+from treedp_core.studies.budget.targets.target_text import scaled, wanted_of_text
 from treedp_core.views.inputs import ReleaseInputs, of
 from treedp_core.views.parameters import choice, flag, number, tuned_on, whole, words
 
@@ -57,6 +57,7 @@ CHOICES: Final[Table[Strategy | PublishedSplit | Allocation]] = Table(
     derived=lambda: [*STRATEGIES.values(), *PUBLISHED_SPLITS.values(), ALLOCATIONS[CUSTOM]],
     of=(STRATEGIES,),
 )
+MOST_MARGINS: Final = 100
 _target = partial(checks.number, high=1, low=0, open_low=True, code="TARGET_RANGE")
 
 
@@ -87,6 +88,8 @@ class BudgetInputs(ReleaseInputs):
         Of targets without a kind: the name of an `Ask` in small letters.
     targets : str
         Level by level: see `wanted_of_text`; the usual ones where there are none.
+    margins : float
+        What the error of every target is multiplied by.
     within, confidence : float
         A count is good if it is within so many per cent, with that probability at least.
     curves_of, height, by_partner
@@ -118,6 +121,10 @@ class BudgetInputs(ReleaseInputs):
     within: float = of(
         number("bud_within", 10.0, partial(_target, "the relative error in %", high=1000), code="TARGET",
                grid=(1.0, 2.0, 5.0, 10.0, 20.0, 50.0))
+    )  # fmt: skip
+    margins: float = of(
+        number("bud_margins", 1.0, partial(_target, "the factor of the margins", high=MOST_MARGINS), code="TARGET",
+               grid=(0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0))
     )  # fmt: skip
     confidence: float = of(
         number("bud_confidence", 0.95, partial(_target, "confidence", open_high=True), code="TARGET",
@@ -177,7 +184,11 @@ class BudgetInputs(ReleaseInputs):
     def wanted(self, data: Dataset) -> tuple[Target, ...]:
         """Return the targets, level by level; ``TARGET_RANGE`` where they are none."""
         n_levels = data.tree.n_levels
-        return targets_of_text(self.targets_for(data), n_levels, self.usual, self.confidence, self.threshold)
+        return targets_of_text(self.scaled_targets(data), n_levels, self.usual, self.confidence, self.threshold)
+
+    def scaled_targets(self, data: Dataset) -> str:
+        """Return the targets with the errors that are wanted of them, as typed."""
+        return scaled(self.targets_for(data), self.margins, self.usual)
 
     def targets_for(self, data: Dataset) -> str:
         """Return the targets as they are typed, or those that stand until others are."""

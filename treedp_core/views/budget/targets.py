@@ -6,7 +6,18 @@ from collections.abc import Hashable
 from functools import partial
 
 from treedp_core.figures.budget import met_of, targets_met
-from treedp_core.studies.budget import Answer, Price, Problems, Question, Request, Solution, price, solve, target_table
+from treedp_core.studies.budget import (
+    Answer,
+    Price,
+    Problems,
+    Question,
+    Request,
+    Solution,
+    price,
+    solve,
+    solve_at_once,
+    target_table,
+)
 from treedp_core.studies.budget.comparison import problems_of
 from treedp_core.views.budget import words
 from treedp_core.views.budget.inputs import BudgetInputs
@@ -54,6 +65,7 @@ def smallest_epsilon(
     assert of.tuned is not None
     told = [literal(name, 24) for name in names]
     meanwhile = f"Shown meanwhile: {'; '.join(one.described for one in targets)}."
+    more = [meanwhile] if slow.request != request else [] if found.is_simulated else [words.NOT_SIMULATED]
     return Finding(
         figure=targets_met(found.found.shares, names, met_of(targets, found)),
         columns=partial(
@@ -62,7 +74,7 @@ def smallest_epsilon(
         answer=words.smallest(question, of.prior, targets, found, told),
         alt="Share of each level in the smallest budget, and the error at each target beside an equal split's.",
         caption=words.answered(found.found, question, targets),
-        notes=(*words.notes(here), *([meanwhile] if slow.request != request else ())),
+        notes=(*words.notes(here), *more),
         label=of.label,
         badges=words.CONFIRMED,
         provenance=provenance(question, tables),
@@ -103,7 +115,7 @@ def _numbers(request: Request, answer: Answer, paid: Price, tables: Tables) -> l
          "What the levels and the prior cost together, in ε, rounded up."),
         ("For the prior", privacy_text(spent), question.symbol,
          "What the split was tuned on cost; 0 where it is public, or where nothing depends on counts."),
-        ("Seen in simulation", *words.seen(answer.seen),
+        ("Seen in simulation", *words.seen(answer),
          "What simulated releases with this split reach of the target that binds; the table below has every target."),
         ("Binding level", *words.binding(found, tables.data.labels.level_names),
          "The level whose target asks for the most."),
@@ -121,4 +133,6 @@ def work(inputs: BudgetInputs, tables: Tables) -> Work:
     """Return the search for the smallest budget."""
     request = inputs.request(tables.data)
     has_none = request.question.from_file and tables.prior is None
-    return Work(solve, request, ("data", "prior"), lambda: 100, name="solution", is_quick=has_none)
+    return Work(
+        solve, request, ("data", "prior"), lambda: 100, name="solution", is_quick=has_none, at_once=solve_at_once
+    )  # fmt: skip

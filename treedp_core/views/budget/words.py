@@ -15,7 +15,6 @@ from treedp_core.privacy.prior_provenance import CHOOSE, NOT_PRIVATE, PriorKind
 from treedp_core.studies.budget import (
     Answer,
     Ask,
-    Confirmation,
     Inverse,
     Optimum,
     Prior,
@@ -43,6 +42,7 @@ from treedp_core.words import (
 CONFIRMED: Final = ("formula", "simulation", NOT_PRIVATE)
 """Badges of what is also simulated: targets are, before and after a split is found."""
 NOT_TUNED: Final = "Errors in records are the same whatever the counts: nothing is tuned on them, nothing charged."
+NOT_SIMULATED: Final = "What simulated releases reach of these targets is not known yet."
 TIE: Final = 1e-3
 """Errors this close, relative to each other, count as equal in a sentence."""
 
@@ -283,8 +283,11 @@ def _part(of: Question, amount: float, total: float, name: str) -> str:
     return f"{privacy_text(amount) if of.currency is Currency.EPSILON else percent(amount / total)} on {name}"
 
 
-def seen(found: Confirmation | None) -> tuple[str, str]:
+def seen(answer: Answer) -> tuple[str, str]:
     """Return what simulated releases reached of the target that binds, ± 95 %, and in how many of them."""
+    if not answer.is_simulated:
+        return "…", "not known yet"
+    found = answer.seen
     if found is None:
         return "–", ""
     asked = found.target.ask

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Final
 
 from treedp_core import checks
@@ -145,6 +146,27 @@ def without(text: str, numbers: Sequence[int], usual: Ask = Ask.AVERAGE_NODE) ->
         left.append([one for i, one in enumerate(here, at) if i not in numbers])
         at += len(here)
     return _text(left)
+
+
+def scaled(text: str, factor: float, usual: Ask = Ask.AVERAGE_NODE) -> str:
+    """Return the text with the error of every target multiplied, as decimals.
+
+    >>> scaled("0, every:5|rmse:3, share:0.7r/90", 1.2), scaled("0, 10", 1.0)
+    ('0, every:6|rmse:3.6, share:0.84r/90', '0, 10')
+    """
+    if factor == 1.0:
+        return text
+    levels = wanted_of_text(text, usual)
+    return _text([[replace(one, value=times(one.value, factor)) for one in here] for here in levels])
+
+
+def times(value: float, factor: float) -> float:
+    """Return the product of two decimals as they are written.
+
+    >>> 0.7 * 1.2, times(0.7, 1.2)
+    (0.84, 0.84)
+    """
+    return float(Decimal(repr(value)) * Decimal(repr(factor)))
 
 
 def _text(levels: Sequence[Sequence[Wanted]]) -> str:

@@ -3,7 +3,7 @@
 from pages.ui.inputs.inactive_settings import unused_by
 from pages.ui.page.page import Page, View
 from pages.views.budget import custom, targets, view
-from pages.views.budget.controls import IGNORES
+from pages.views.budget.controls import IGNORES, SOUGHT
 from pages.views.budget.settings import METRIC, SETTINGS, VIEW
 
 PAGE = Page(
@@ -25,7 +25,7 @@ PAGE = Page(
         "or paid for."
     ),
     views=(
-        View("targets", targets.show, question="How little ε gives the accuracy I need?", ignores=IGNORES),
+        View("targets", targets.show, question="How little ε gives the accuracy I need?", ignores=IGNORES | SOUGHT),
         View("custom", custom.show, question="What if I split the budget myself?", ignores=unused_by(METRIC) | IGNORES),
         View(
             "strategies",

@@ -430,11 +430,15 @@ def test_the_smallest_budget_is_set_with_its_split(budget: Callable[..., AppTest
     assert shares(app) == pytest.approx([0.0, 1.0, 0.0], abs=1e-3)
 
 
+@pytest.mark.parametrize(("targets", "margins"), [("0, rmsre:20", "1"), ("0, rmsre:25", "0.8")])
 def test_a_split_for_targets_is_taken_over_by_every_page_with_where_it_came_from(
-    budget: Callable[..., AppTest],
+    budget: Callable[..., AppTest], targets: str, margins: str
 ) -> None:
     """Whatever the pages had: the split, its noise and its prior; each says so, and a plan costs the ε that was set."""
-    app = budget(bud_view="targets", bud_mechanism="laplace", nbr=ADD, bud_prior="noisy", bud_targets="0, rmsre:20")
+    app = budget(
+        bud_view="targets", bud_mechanism="laplace", nbr=ADD, bud_prior="noisy", bud_targets=targets,
+        bud_margins=margins,
+    )  # fmt: skip
     app = press(app, "bud_targets_use")
     handed, tuned_on = app.session_state["bud_shares"], app.session_state["bud_tuned"]
     assert tuned_on.startswith("noisy epsilon")
@@ -450,6 +454,23 @@ def test_a_split_for_targets_is_taken_over_by_every_page_with_where_it_came_from
     assert "plan_mechanism" in app.session_state and app.session_state["plan_mechanism"] == "laplace"
     app = pick(app, plan_shares="0.2, 0.3, 0.5")
     assert "Split from the Budget page" not in words(app)
+
+
+def test_targets_with_other_margins_say_them(budget: Callable[..., AppTest]) -> None:
+    app = budget(
+        bud_view="targets", bud_mechanism="laplace", bud_least_squares="0", nbr=ADD, bud_prior="true",
+        bud_targets="0, rmse:2.5", bud_margins="0.8",
+    )  # fmt: skip
+    assert metric_values(app)["Smallest ε in all"] == "0.7072"
+    assert [one.content for one in app.pills[0].proto.options] == ["nlevel1: RMSE ≤ 2"]
+
+
+def test_epsilon_is_no_setting_where_it_is_the_answer(budget: Callable[..., AppTest]) -> None:
+    for look_at in ("true", "noisy"):
+        app = budget(bud_view="targets", bud_prior=look_at)
+        assert widget(app, "eps").disabled == (look_at == "true")
+        assert ("ε = 1" in app.main.caption[0].value.replace("\u00a0", " ")) == (look_at == "noisy")
+    assert not widget(pick(app, bud_view="strategies", bud_prior="true"), "eps").disabled
 
 
 def test_a_target_is_added_and_taken_away(budget: Callable[..., AppTest]) -> None:

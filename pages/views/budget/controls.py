@@ -11,7 +11,7 @@ import streamlit as st
 from pages.ui.inputs.inactive_settings import NO_ALPHA, NOTHING_DRAWN, Reasons, unspent
 from pages.ui.inputs.refusals import refusal
 from pages.ui.inputs.setting import in_a_row
-from pages.ui.inputs.settings import LEVEL, THRESHOLD
+from pages.ui.inputs.settings import EPSILON, LEVEL, THRESHOLD
 from pages.ui.inputs.text import lit, small_print
 from pages.ui.page.view import Seen
 from pages.ui.session import uploads
@@ -160,6 +160,10 @@ IGNORES: Final[Reasons] = (
     unspent(s.MECHANISM) | NO_ALPHA | {"seed": lambda: "" if _looks_at() in PAID else str(NOTHING_DRAWN["seed"])}
 )
 """What no view looks at that compares splits: only a noisy prior is drawn."""
+SOUGHT: Final[Reasons] = {
+    EPSILON.key: lambda: "" if _looks_at() in PAID else "The smallest ε is what is sought here; drag **Margins ×**."
+}
+"""Where ε is the answer it is no setting, but for the price of a prior, which it bounds."""
 
 
 def draw_prior() -> None:

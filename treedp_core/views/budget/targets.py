@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from functools import partial
 
 from treedp_core.figures.budget import met_of, targets_met
@@ -23,7 +24,7 @@ from treedp_core.views.budget import words
 from treedp_core.views.budget.inputs import BudgetInputs
 from treedp_core.views.budget.splits import provenance
 from treedp_core.views.entries import Work
-from treedp_core.views.finding import Finding, Memo, Tables, forgetful
+from treedp_core.views.finding import Finding, Memo, Provenance, Tables, forgetful
 from treedp_core.words import literal, plain, privacy_text
 
 NO_PRIOR = "The search needs a prior to look at."
@@ -58,7 +59,7 @@ def smallest_epsilon(
         return Finding(
             figure=targets_met((), names, ()), answer=NO_PRIOR if here.tuned is None else TO_COME, caption=PANELS,
             alt="Empty axes: no budget is known yet.", notes=words.notes(here), label=here.label,
-            badges=words.CONFIRMED, provenance=provenance(request.question, tables),
+            badges=words.CONFIRMED, provenance=_made_from(request.question, tables),
         )  # fmt: skip
     of, targets, found = problems(slow.request.question, tables, memo), slow.request.targets, slow.answer
     question = of.question
@@ -77,8 +78,14 @@ def smallest_epsilon(
         notes=(*words.notes(here), *more),
         label=of.label,
         badges=words.CONFIRMED,
-        provenance=provenance(question, tables),
+        provenance=_made_from(question, tables),
     )
+
+
+def _made_from(question: Question, tables: Tables) -> Provenance:
+    """What was used: ε is the answer, and a setting only where it bounds the price of a prior."""
+    found = provenance(question, tables)
+    return found if question.pays else replace(found, epsilon=0.0)
 
 
 def cost(inputs: BudgetInputs, tables: Tables, *, slow: Solution | None = None, memo: Memo = forgetful) -> Price | None:

@@ -147,6 +147,8 @@ def _contrast(rgb: list[float]) -> float:
 BELOW: Final = 0.36
 RANKED: Final = 0.5
 """Height of the lower panel, as a part of the figure's; of one without a y axis, which names lines where they lie."""
+COLUMN: Final = 0.5
+"""Of the width: where a panel ends that has a column of words beside it."""
 GAP: Final = 0.26
 """Between the two panels, where the upper one has its axis."""
 TITLE: Final = {"x": 34, "y": 20}
@@ -186,7 +188,7 @@ def stacked(fig: go.Figure) -> go.Figure:
         _restack(parts["data"], layout, 0 if ends[0][0] < ends[1][0] else 1)
     _make_room(parts["data"], layout)
     for note in layout.get("annotations", ()):  # words beside a panel have two lines
-        if note.get("xref") == "paper" and note.get("x", 0.0) > 0.5 and note.get("yref") in ("y", "y2"):
+        if note.get("xref") == "paper" and note.get("x", 0.0) > 0.5 and note.get("yref") == "y":
             note["text"] = MORE.join(note["text"].rsplit(" · ", 1))
     for name in layout:
         if name.startswith(("xaxis", "yaxis")) and layout[name].get("ticktext") is not None:
@@ -231,7 +233,7 @@ def _restack(data: list[dict[str, Any]], layout: dict[str, Any], left: int) -> N
     for at, y in enumerate(_Y):
         layout[y] = {**layout.get(y, {}), "domain": [below + GAP, 1.0] if at == left else [0.0, below]}
     layout[_X[left]]["domain"] = [0.0, 1.0]
-    layout[_X[1 - left]]["domain"] = [0.0, 1.0 if stop > 0.95 else stop]
+    layout[_X[1 - left]]["domain"] = [0.0, 1.0 if stop > 0.95 else COLUMN]
     for part in (*layout.get("annotations", ()), *layout.get("shapes", ())):
         _move(part, start, stop, below)
     if "legend" in layout:
@@ -246,5 +248,7 @@ def _move(part: dict[str, Any], start: float, stop: float, below: float) -> None
         part["yref"] = f"{axis} domain"
     elif yref == "y" and (xref.startswith("x2") or (xref == "paper" and part.get("x", 0.0) >= stop)):
         part["yref"] = "y2"  # also a column of words beside the panel
+        if xref == "paper" and stop <= 0.95:
+            part["x"] -= stop - COLUMN
     elif xref == "paper" and yref == "paper" and part.get("x", 0.0) > start and part.get("y") == 1:
         part["y"] = below

@@ -134,6 +134,9 @@ def test_blocks_of_a_presented_tree_are_high_enough_for_their_names() -> None:
     for high, rows in ((1.0, 9), (0.53, 4), (0.1, 2)):
         shown = style.present(go.Figure(fig).update_traces(domain_y=(0.0, high)))
         assert shown.data[0].maxdepth == rows
+    above = go.Figure(fig).add_bar(x=[1], y=[0], orientation="h").update_layout(yaxis_domain=(0.9, 1.0))
+    shown = style.present(above)
+    assert shown.data[0].domain.y[1] + 0.15 <= shown.layout.yaxis.domain[0] <= 0.7, "numbers stand between them"
 
 
 def test_every_row_of_a_presented_figure_has_its_name() -> None:

@@ -18,9 +18,9 @@ MAX_BLOCKS: Final = 200
 """Of the tree: more are too thin to read and slow in the browser."""
 MAX_CHILDREN: Final = 40
 """On the balance; what is left of a larger family is one part."""
-BALANCE: Final = (0.76, 1.0)
+BALANCE: Final = (0.78, 1.0)
 """Where the balance stands in the figure's height; the tree is below."""
-TREE_TOP: Final = 0.53
+TREE_TOP: Final = 0.65
 NARROW: Final = 0.05
 """Share of the width up to which a part of the balance has no text."""
 

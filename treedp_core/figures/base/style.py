@@ -34,6 +34,9 @@ PRESENTED_LINE: Final = 4
 """Its lines there, in px; edges of areas have none."""
 PRESENTED_MARK: Final = 1.4
 """How many times as large marks with a text are there, and how much farther a text stands from its mark."""
+BELOW_BARS: Final = 0.51
+BARS_FROM: Final = 0.7
+"""Where a tree ends below bars, and where these begin, as parts of a figure's height there."""
 PRESENTED_ROWS: Final = 9
 """Rows of blocks with a line of text each that a figure is high enough for there."""
 LEAST_PRESENTED: Final = 0.9
@@ -328,6 +331,10 @@ def present(fig: go.Figure, text: int = PRESENTED_TEXT) -> go.Figure:
         if trace.type == "icicle":
             low, high = trace.to_plotly_json().get("domain", {}).get("y", (0.0, 1.0))
             trace.update(textfont=big, marker_colorbar=_presented(trace.marker.colorbar, text))
+            if len(fig.data) > 1:  # bars stand above it, whose names need room, too
+                high = BELOW_BARS
+                trace.update(domain_y=(low, high), marker_colorbar={"y": high / 2, "len": high})
+                fig.layout.yaxis.domain = (BARS_FROM, 1.0)
             trace.maxdepth = max(2, math.floor(PRESENTED_ROWS * (high - low)))  # a click shows what is below
         if trace.type == "bar" and fig.layout.uniformtext.mode and trace.text is not None:
             trace.text = [str(one).replace(MORE, " ") for one in trace.text]  # blocks are low

@@ -173,7 +173,7 @@ function ask() {
   const { values, family, at } = now.handles[near];
   const known = families.get(family);
   if (loose !== null) {
-    if (loose !== at && !known?.found.has(loose)) askFor([loose]);
+    if (loose !== at && known?.few !== 0 && !known?.found.has(loose)) askFor([loose]);
     return;
   }
   if (!values) return;

@@ -88,7 +88,8 @@ TARGETS: Final = _control(
     help="Level by level, 0 for none: every:5 is every count within 5 %, random:10 a random count within 10 %, "
     "share:5/90 90 % of the counts within 5 % in one release, rmsre:20 an RMSRE of 20 %, rmse:3 an RMSE of 3 records. "
     "every:8r is within 8 records; every:5@100 asks about counts of at least 100 in the prior only; a bar joins "
-    "several targets of a level: every:5@100|random:20. A plain number is of the kind under **Add**.",
+    "several targets of a level: every:5@100|random:20. A plain number is of the kind under **Add**. **Margins ×** is "
+    "not in it.",
 )  # fmt: skip
 WITHIN: Final = _control(
     "within", width=210, format=short, label="A count is good if within x %",

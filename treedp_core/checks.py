@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection
 from typing import Final
 
-from treedp_core.words import whole
+from treedp_core.words import exact, whole
 
 MAX_NODES: Final = 4_000_000
 MAX_CELL_DRAWS: Final = 2_000_000_000
@@ -212,6 +212,6 @@ def seed(value: object) -> int:
 def _range(low: float, high: float, open_low: bool, open_high: bool) -> str:
     if low == -math.inf and high == math.inf:
         return " to be a finite number"
-    lower = f"{'>' if open_low else '>='} {low:g}" if low > -math.inf else ""
-    upper = f"{'<' if open_high else '<='} {high:g}" if high < math.inf else ""
+    lower = f"{'>' if open_low else '>='} {exact(low)}" if low > -math.inf else ""
+    upper = f"{'<' if open_high else '<='} {exact(high)}" if high < math.inf else ""
     return " " + " and ".join(part for part in (lower, upper) if part)

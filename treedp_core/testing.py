@@ -28,6 +28,7 @@ from treedp_core.records.read.sources import ReadOptions, file_source
 from treedp_core.registry import Named, Promise
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.watch import generator
+from treedp_core.words import privacy_text, setting_text, short
 
 TREES: Final = (
     Tree.from_branching_factors((2, 2)),
@@ -165,8 +166,8 @@ def _privacy(
         name = "ε" if currency is Currency.EPSILON else "ρ"
         refuse(
             spent > total * (1 + CLOSE), "PRIVACY",
-            f"promises {name} = {total:.4g} ({unit.relation.label.lower()}) but one record changes its output by "
-            f"{name} = {spent:.4g}: its noise is too small",
+            f"promises {name} = {setting_text(total)} ({unit.relation.label.lower()}) but one record changes "
+            f"its output by {name} = {privacy_text(spent)}: its noise is too small",
         )  # fmt: skip
 
 
@@ -242,14 +243,16 @@ def _draws(noise: LevelNoise, whole: bool, refuse: _Refusals) -> None:
         ratio = some.var() / law.variance
         refuse(
             abs(ratio - 1) > SIX * np.sqrt(8 / some.size), "NOISE",
-            f"draws noise of {ratio:.3g} times the variance of the law that it states",
+            f"draws noise of {short(ratio)} times the variance of the law that it states",
         )  # fmt: skip
         for miss in (0.5, 0.1, 0.01):
             t = law.reach(miss)
             stated = float(law.tail(t))
             spread = np.sqrt(stated * (1 - stated) / some.size)
             seen = float((np.abs(some) > t).mean())
-            refuse(abs(seen - stated) > SIX * spread, "NOISE", f"draws |noise| above {t:.4g} too often or too seldom")
+            refuse(
+                abs(seen - stated) > SIX * spread, "NOISE", f"draws |noise| above {short(t, 4)} too often or too seldom"
+            )
 
 
 def _refuses_budgets(entry: Mechanism, refuse: _Refusals) -> None:
@@ -325,7 +328,7 @@ def _variance(
     ratio = error.var(axis=0)[variance > 0] / variance[variance > 0]
     refuse(
         (np.abs(ratio - 1) > SIX * np.sqrt(8 / TRIALS)).any() or (spread[variance == 0] > 1e-9).any(), "VARIANCE",
-        f"states variances that draws exceed or miss by up to a factor of {max(ratio.max(), 1 / ratio.min()):.3g}",
+        f"states variances that draws exceed or miss by up to a factor of {short(max(ratio.max(), 1 / ratio.min()))}",
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import groupby
@@ -24,6 +24,30 @@ THIN: Final = "\u202f"
 NAMES: Final = ("Gaussian", "Laplace", "Hamming")
 """First words of labels that keep their capital within a sentence."""
 _MOST_SHOWN: Final = 2_000
+PLOTLY: Final[Mapping[str, str]] = {
+    "whole": ",.0f",
+    "estimate": ",.1~f",
+    "short": ",.3~r",
+    "signed": "+,.3~r",
+    "about": ",.2~r",
+    "exact": ",.15~g",
+    "two places": ".2f",
+    "tick": ",~r",
+    "percent": ".1%",
+    "whole percent": ".0%",
+}
+"""How plotly writes such numbers: over a figure, and at its axes."""
+
+
+def hover(field: str, kind: str) -> str:
+    """Return a number of a trace for its hover text.
+
+    >>> hover("x", "percent")
+    '%{x:.1%}'
+    """
+    return f"%{{{field}:{PLOTLY[kind]}}}"
+
+
 MAX_LITERAL: Final = 80
 _WORD: Final = r"[^\W_]+(?:_[^\W_]+)*"
 """An underscore between letters is one in Markdown, too."""
@@ -190,6 +214,24 @@ def short(x: float, digits: int = 3) -> str:
     return f"{rounded:,.10f}".rstrip("0").rstrip(".").replace(",", THIN) or "0"
 
 
+def alike(values: Iterable[float]) -> list[str]:
+    """Return numbers that stand beside each other: where one has decimals, all have three digits, zeros too.
+
+    >>> alike([0.19, 0.344, 2.0, 16.62, 5000.0, 0.0, math.inf]), alike([1.0, 20.0])
+    (['0.190', '0.344', '2.00', '16.6', '5\u202f000', '0', '∞'], ['1', '20'])
+    """
+    texts = [(x, short(x)) for x in values]
+    has_decimals = any("." in text for _, text in texts)
+    return [_with_zeros(x, text) if has_decimals else text for x, text in texts]
+
+
+def _with_zeros(x: float, text: str) -> str:
+    if not x or not math.isfinite(x) or "e" in text:
+        return text
+    places = 2 - math.floor(math.log10(abs(float(f"{x:.3g}"))))
+    return fixed(x, places) if places > 0 else text
+
+
 def margin(x: float) -> str:
     """Return the half width of a 95 % interval, rounded up: whole records from 10 on, else three significant digits.
 
@@ -224,6 +266,15 @@ def exact(x: float) -> str:
     if number and not -7 < number.adjusted() < 15:
         return sign + _written(number)
     return f"{sign}{number:,f}".replace(",", THIN)
+
+
+def bare(x: float, digits: int = 12) -> str:
+    """Return a number as one types it, in a link, a file or code: no separators, up to twelve digits, or so many.
+
+    >>> bare(0.1), bare(1234567.0), bare(1 / 3, 15)
+    ('0.1', '1234567', '0.333333333333333')
+    """
+    return f"{x:.{digits}g}"
 
 
 def signed(x: float) -> str:

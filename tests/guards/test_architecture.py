@@ -628,18 +628,39 @@ def test_no_two_files_of_tests_have_one_name() -> None:
     assert [one for one, other in pairwise(names) if one == other] == []
 
 
+EXACT_DECIMALS = ("treedp_core/allocation/shares.py", "treedp_core/privacy/budget.py")
+"""Where every digit of a `Decimal` is written: a share in a link, and a sum that is refused."""
+
+
+def formats_by_hand(source: str) -> list[str]:
+    """Formats of numbers in f-strings and in plotly's templates, and thousands set apart by hand."""
+    found = ["localized"] * source.count("localized")
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+            spec = ast.unparse(node.format_spec)[2:-1]
+            found += [spec] if re.search(r"[eEfFgGn%]$|,", spec) else []
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found += re.findall(r"%\{[^{}:\s]*:([^{}\s]+)\}", node.value)
+        elif isinstance(node, ast.Dict):
+            keys = [one.value if isinstance(one, ast.Constant) else "" for one in node.keys]
+            pairs = zip(keys, node.values, strict=True)
+            found += [str(one.value) for key, one in pairs if key == "tickformat" and isinstance(one, ast.Constant)]
+    return found
+
+
 def test_numbers_are_written_in_one_place() -> None:
-    """Thousands by `words.whole`, on the screen and in the core's sentences; a figure's own hover text is plotly's."""
-    by_hand = re.compile(r"(?<!%)\{[^{}\n]*:,|localized")
-    found = [
-        f"{path.relative_to(ROOT)}:{number}"
-        for folder in ("treedp_core", "pages")
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        if path != ROOT / "treedp_core/words.py" and "sample_data" not in path.parts
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if by_hand.search(line)
-    ]
-    assert found == []
+    """On the screen, in the core's sentences, in links, over figures and at axes: by `words`, as its table says."""
+    files = [file for folder in ("treedp_core", "pages") for file in (ROOT / folder).rglob("*.py")]
+    found = {str(file.relative_to(ROOT)): formats_by_hand(file.read_text(encoding="utf-8")) for file in files}
+    del found["treedp_core/words.py"]
+    assert {name for name, formats in found.items() if formats} == set(EXACT_DECIMALS)
+
+
+def test_a_format_by_hand_is_found() -> None:
+    written = (
+        """[f"{x:g} {x:.{n}f} {x:,} {name:>8} {y}", "%{x:,.3~r} %{y} %{customdata[0]:d}", {"tickformat": ".0%"}]"""
+    )
+    assert formats_by_hand(written) == [".0%", "g", ".{n}f", ",", ",.3~r", "d"]
 
 
 # --- the map of the core ---------------------------------------------------------------------------------------------

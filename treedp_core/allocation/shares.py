@@ -14,6 +14,7 @@ from treedp_core.checks import InputError, echo
 from treedp_core.privacy import Currency, exact_shares
 from treedp_core.registry import MethodCard, Table, table
 from treedp_core.tree.text import pieces
+from treedp_core.words import bare
 
 # Splits of the budget over levels that somebody published, to compare with; they are data, not a method. The 2020
 # Census of the United States measured its redistricting file on levels from the nation to the block with discrete
@@ -148,7 +149,7 @@ def text_of(values: Sequence[float]) -> str:
     >>> text_of([0, 0.25, 10.0])
     '0, 0.25, 10'
     """
-    return ", ".join(f"{value:g}" for value in values)
+    return ", ".join(map(bare, values))
 
 
 def fitted(values: Sequence[float], n_levels: int) -> list[float]:

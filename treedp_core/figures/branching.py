@@ -16,7 +16,7 @@ from treedp_core.records.export.columns import Columns
 from treedp_core.studies.branching import BestBranching
 from treedp_core.studies.branching.question import BETAS, HeightBest
 from treedp_core.tree.text import product_text
-from treedp_core.words import above_least, plural, short
+from treedp_core.words import above_least, hover, plural, short
 from treedp_core.words import whole as in_full
 
 TICKS: Final = (2, 4, 8, 16, 32, 64)
@@ -70,7 +70,7 @@ def error_over_beta(
     highest, error = max(curve[RMSE]), whole[beta - BETAS[0]]
     line = scatter(
         x=curve["beta"], y=curve[RMSE], mode="lines", name="RMSE of a query", line={"color": AFTER, "width": 2.5},
-        hovertemplate="β = %{x:.3~g}<br>%{y:,.4~g} records<extra></extra>",
+        hovertemplate=f"β = {hover('x', 'short')}<br>{hover('y', 'short')} records<extra></extra>",
     )  # fmt: skip
     yours = scatter(
         x=[beta, beta], y=[error, 0.0], mode="markers", name="your β", hoverinfo="skip", cliponaxis=False,
@@ -158,7 +158,7 @@ def _squares(
         x=[one.mean_factor for one, _ in shown], y=[f for _, f in shown], mode="markers+text", name="whole trees for K",
         text=said, customdata=names, textposition=places, textfont={"color": BEFORE}, cliponaxis=False,
         marker={"symbol": "square", "size": 9, "color": BEFORE},
-        hovertemplate="%{customdata}<br>%{y:,.4~g} records<extra></extra>",
+        hovertemplate=f"%{{customdata}}<br>{hover('y', 'short')} records<extra></extra>",
     )  # fmt: skip
 
 
@@ -230,14 +230,16 @@ def error_by_height(table: Columns) -> Draft:
     names = np.array([plot_text(shape, 40) for shape in shapes], dtype=object)
     best = int(np.argmin(y))
     bounds = (0.8, limits([y], log=True, default=(1.0, 10.0))[1])
-    hover = "%{text}<br>%{x:d} levels below the root<br>%{y:,.3~r} × the best<extra></extra>"
+    told = (
+        f"%{{text}}<br>{hover('x', 'whole')} levels below the root<br>{hover('y', 'short')} × the best<extra></extra>"
+    )
     line = scatter(
-        x=x, y=y, text=names, mode="lines+markers", name="best tree of each height", hovertemplate=hover,
+        x=x, y=y, text=names, mode="lines+markers", name="best tree of each height", hovertemplate=told,
         line={"color": AFTER, "width": 2.5}, marker={"symbol": "circle", "size": 9, "color": AFTER},
     )  # fmt: skip
     mark = scatter(
         x=x[best : best + 1], y=y[best : best + 1], text=names[best : best + 1], mode="markers+text",
-        name="best of all", hovertemplate=hover, textposition="top center", textfont={"color": BEFORE},
+        name="best of all", hovertemplate=told, textposition="top center", textfont={"color": BEFORE},
         marker={"symbol": "square", "size": 13, "color": BEFORE},
     )  # fmt: skip
     fig = new_figure(

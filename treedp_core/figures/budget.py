@@ -28,7 +28,7 @@ from treedp_core.figures.base.style import (
 from treedp_core.figures.base.text import apart, coloured, plot_text
 from treedp_core.studies.budget import STRATEGIES, Answer, Ask, Result, Target
 from treedp_core.tree import FloatArray, IntArray
-from treedp_core.words import percent, privacy_text, short, with_noun
+from treedp_core.words import PLOTLY, alike, hover, percent, privacy_text, short, with_noun
 
 LEGEND_LINE: Final = 19
 """Height in px of a line of a legend; a narrow page has two entries a line."""
@@ -138,7 +138,7 @@ def greedy_steps(
         bar(
             x=x, y=spent[:, level], name=plot_text(level_names[level], 24),
             marker=_level_fill(level, n_levels, edge=phases < MANY_SLICES),
-            hovertemplate="after slice %{x}<br>%{fullData.name}: %{y:.3~g}<extra></extra>",
+            hovertemplate=f"after slice %{{x}}<br>%{{fullData.name}}: {hover('y', 'short')}<extra></extra>",
         )
         for level in range(n_levels)
     ]  # fmt: skip
@@ -201,7 +201,7 @@ def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error
             x=np.array([row.shares[level] for row in rows]), y=names, orientation="h", xaxis="x",
             name=plot_text(level_names[level], 24),
             marker=_level_fill(level, len(level_names)),
-            hovertemplate="%{y}<br>%{fullData.name}: %{x:.1%}<extra></extra>",
+            hovertemplate=f"%{{y}}<br>%{{fullData.name}}: {hover('x', 'percent')}<extra></extra>",
         )
         for level in range(len(level_names))
     ]  # fmt: skip
@@ -214,7 +214,7 @@ def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error
     tree = bar(
         x=np.where(np.isfinite(errors), np.minimum(errors, cut), 0.0), y=names, orientation="h", xaxis="x2",
         showlegend=False,
-        text=[short(error) + " →" * bool(np.isfinite(error) and error > cut) for error in errors],
+        text=[told + " →" * (cut < error < np.inf) for told, error in zip(alike(errors.tolist()), errors, strict=True)],
         textposition="outside", cliponaxis=False,
         marker={
             "color": [colour for colour, _ in looks],
@@ -225,7 +225,7 @@ def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error
     fig = new_figure(
         [*shares, tree],
         xaxis=axis("share of the total", log=False, bounds=(0.0, 1.0))
-        | {"domain": [0.0, 0.46], "tickformat": ".0%", "showline": False},
+        | {"domain": [0.0, 0.46], "tickformat": PLOTLY["whole percent"], "showline": False},
         yaxis={"autorange": "reversed", "automargin": True, "showgrid": False, "ticks": ""},
     )
     second = axis(error_title, log=False, bounds=(0.0, 1.25 * high)) | {"domain": [0.54, 1.0], "anchor": "y"}
@@ -282,13 +282,14 @@ def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequen
         x=np.array(shares), y=rows[: len(shares)], orientation="h", showlegend=False, width=0.6,
         marker={"color": [level_colour(i, len(names)) for i in range(len(names))], "line": {"width": 1, "color": EDGE}},
         text=[percent(part) if part else "" for part in shares], textposition="outside", cliponaxis=False,
-        hovertemplate="%{customdata}: %{x:.1%}<extra></extra>", customdata=names,
+        hovertemplate=f"%{{customdata}}: {hover('x', 'percent')}<extra></extra>", customdata=names,
     )  # fmt: skip
     worst = max([one.equal for one in met if np.isfinite(one.equal)], default=1.0)
     high = 1.1 * max(min(worst, CUT), 1.2)
     fig = new_figure(
         [share, *_error_bars(met, high)],
-        xaxis=axis("share of ε", log=False, bounds=(0.0, 1.4)) | {"domain": [0.0, 0.3], "tickformat": ".0%"},
+        xaxis=axis("share of ε", log=False, bounds=(0.0, 1.4))
+        | {"domain": [0.0, 0.3], "tickformat": PLOTLY["whole percent"]},
         yaxis={
             "tickvals": rows, "ticktext": names, "range": [rows.size - 0.4, -0.6], "automargin": True,
             "showgrid": False, "ticks": "", "zeroline": False,
@@ -355,7 +356,7 @@ def _prior_bar(rows: Sequence[StrategyRow], names: Sequence[str]) -> Trace:
         xaxis="x",
         name="for the prior",
         marker={"color": "rgba(127,127,127,0.15)", "line": {"width": 1, "color": GREY}},
-        hovertemplate="%{y}<br>for the prior: %{x:.1%}<extra></extra>",
+        hovertemplate=f"%{{y}}<br>for the prior: {hover('x', 'percent')}<extra></extra>",
     )
 
 
@@ -379,7 +380,7 @@ def strategy_levels(rows: Sequence[StrategyRow], level_names: Sequence[str], *, 
                 x=x, y=shown(row.level, True), width=0.9 * width, name=plot_text(row.label, 40),
                 legendgroup=str(j), customdata=[plot_text(name, 24) for name in level_names],
                 marker={"color": colour, "pattern": {"shape": pattern, "fillmode": "replace", "size": 5}},
-                hovertemplate="%{fullData.name}<br>%{customdata}: %{y:,.3~r}<extra></extra>",
+                hovertemplate=f"%{{fullData.name}}<br>%{{customdata}}: {hover('y', 'short')}<extra></extra>",
             )
         )  # fmt: skip
         for sign, where, y in (("∞", np.isposinf(row.level), high / 1.06), ("0", row.level == 0, low * 1.06)):
@@ -439,7 +440,7 @@ def strategy_curves(
                 customdata=[privacy_text(total) for total in totals.tolist()],
                 opacity=0.4 if stale else 1.0, line={"color": colour, "dash": dash, "width": 2.5},
                 marker={"color": colour, "symbol": symbol, "size": 8, "line": {"color": colour, "width": 1.5}},
-                hovertemplate="%{fullData.name}<br>ε = %{customdata}: %{y:,.3~r}<extra></extra>",
+                hovertemplate=f"%{{fullData.name}}<br>ε = %{{customdata}}: {hover('y', 'short')}<extra></extra>",
             )
         )  # fmt: skip
     low, high = (float(totals.min()), float(totals.max())) if totals.size else (0.1, 10.0)

@@ -36,7 +36,7 @@ from treedp_core.studies.cdf.experiment import Gain
 from treedp_core.studies.cdf.matrices.workload import terms_of, text_of
 from treedp_core.studies.cdf.pipelines import PipelineCurve
 from treedp_core.tree import AnyArray, FloatArray, IntArray
-from treedp_core.words import Z95, margin, privacy_text, ratio, short
+from treedp_core.words import Z95, hover, margin, privacy_text, ratio, short
 
 MAX_SLICES: Final = 700
 LOOKS: Final = {
@@ -128,8 +128,8 @@ WIDTH_LOOKS: Final = {
 def _width(lines: CdfLines, one: Width) -> Trace:
     at = thinned(one.half)
     line = _line(_places(lines, at), one.half, at, "", GREY, "solid", width=2.0)
-    hover = "%{fullData.name}<br>up to %{x:,.15~g}: ± %{y:,.1f}<extra></extra>"
-    return line | _look_of(one) | {"hovertemplate": hover}
+    told = f"%{{fullData.name}}<br>up to {hover('x', 'exact')}: ± {hover('y', 'estimate')}<extra></extra>"
+    return line | _look_of(one) | {"hovertemplate": told}
 
 
 def _own_width(lines: CdfLines, one: Width, own: Reach) -> Trace:
@@ -140,9 +140,9 @@ def _own_width(lines: CdfLines, one: Width, own: Reach) -> Trace:
             x += [float(lines.edges[first - 1]), float(lines.edges[stop]), None]
             y += [off, off, None]
             said += [text_of(asked)] * 3
-    hover = "%{fullData.name}<br>bins %{customdata}: ± %{y:,.1f} by itself<extra></extra>"
+    told = f"%{{fullData.name}}<br>bins %{{customdata}}: ± {hover('y', 'estimate')} by itself<extra></extra>"
     ends = {"size": 5, "color": WIDTH_LOOKS[one.name].colour}
-    return scatter(x=x, y=y, customdata=said, mode="lines+markers", marker=ends, hovertemplate=hover) | _look_of(one)
+    return scatter(x=x, y=y, customdata=said, mode="lines+markers", marker=ends, hovertemplate=told) | _look_of(one)
 
 
 def _look_of(one: Width) -> Trace:
@@ -232,7 +232,7 @@ def _line(x: FloatArray, values: AnyArray, at: IntArray, name: str, colour: str,
     y = np.concatenate([[0.0], np.asarray(values[at], dtype=float)])
     return scatter(
         x=x, y=y, mode="lines", name=name, line={"color": colour, "dash": dash, "width": width},
-        hovertemplate="%{fullData.name}<br>up to %{x:,.15~g}: %{y:,.1f}<extra></extra>",
+        hovertemplate=f"%{{fullData.name}}<br>up to {hover('x', 'exact')}: {hover('y', 'estimate')}<extra></extra>",
     )  # fmt: skip
 
 
@@ -328,7 +328,7 @@ def _curve(curve: PipelineCurve) -> Trace:
         customdata=[privacy_text(x) for x in curve.x.tolist()],
         line={"color": look.colour, "dash": look.dash, "width": 2.5},
         marker={"symbol": look.symbol, "color": look.colour, "size": 7},
-        hovertemplate="%{fullData.name}<br>ε = %{customdata}: %{y:,.3~r}<extra>formula</extra>",
+        hovertemplate=f"%{{fullData.name}}<br>ε = %{{customdata}}: {hover('y', 'short')}<extra>formula</extra>",
     )  # fmt: skip
 
 
@@ -369,7 +369,7 @@ def _dots(x: FloatArray, y: FloatArray, se: FloatArray, name: str, colour: str, 
     bars = {"type": "data", "array": Z95 * se, "color": colour, "thickness": 1.5}
     return scatter(
         x=x, y=y, mode="markers", name=name, error_x=bars, marker={"color": colour, "symbol": symbol, "size": 12},
-        hovertemplate="%{fullData.name}: %{x:,.4~g}<extra></extra>",
+        hovertemplate=f"%{{fullData.name}}: {hover('x', 'short')}<extra></extra>",
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from treedp_core.figures.base.draft import Draft, scatter
 from treedp_core.figures.base.style import AFTER, GREEN, GREY, ORANGE, PINK, VIOLET, YELLOW, axis, limits, new_figure
 from treedp_core.figures.base.text import plot_text
 from treedp_core.studies.methods.selfcheck import WITHIN
+from treedp_core.words import hover
 
 MOST: Final = 10.0
 """How many times the best is shown at most."""
@@ -56,7 +57,7 @@ def beside_others(columns: Mapping[str, Sequence[float]], chosen: str, title: st
                 x=x, y=shown[name], mode="lines+markers" if x.size < 20 else "lines", name=plot_text(name),
                 line={"color": colour, "dash": dash, "width": 4 if is_chosen else 1.5},
                 marker={"color": colour, "size": 7 if is_chosen else 4},
-                hovertemplate="%{fullData.name}: %{y:.3~r}<extra></extra>",
+                hovertemplate=f"%{{fullData.name}}: {hover('y', 'short')}<extra></extra>",
             )
         )  # fmt: skip
         inside = shown[name][np.isfinite(shown[name])]
@@ -82,7 +83,7 @@ def checked(columns: Mapping[str, Sequence[float]]) -> Draft:
             x=np.clip(apart[which], -reach, reach), y=np.flatnonzero(which), mode="markers", name=name,
             marker={"color": colour, "symbol": symbol, "size": 9},
             customdata=[plot_text(rows[i], 90) for i in np.flatnonzero(which).tolist()],
-            hovertemplate="%{customdata}: %{x:.2f}<extra></extra>",
+            hovertemplate=f"%{{customdata}}: {hover('x', 'two places')}<extra></extra>",
         )
         for which, name, colour, symbol in (
             (inside, "within", AFTER, "circle"), (~inside, "outside", ORANGE, "x"),
@@ -126,7 +127,8 @@ def ratios(columns: Mapping[str, Sequence[Any]], chosen: str) -> Draft:
                 x=x[which], y=values[which], mode="markers", name=name,
                 marker={"color": colour, "symbol": symbol, "size": 10},
                 customdata=[plot_text(rows[i], 100) for i in np.flatnonzero(which).tolist()],
-                hovertemplate="%{customdata}<br>today ÷ the paper's: %{y:.3~r}<extra>%{fullData.name}</extra>",
+                hovertemplate=f"%{{customdata}}<br>today ÷ the paper's: {hover('y', 'short')}"
+                "<extra>%{fullData.name}</extra>",
             )
         )  # fmt: skip
     ringed = np.array([place == chosen for place in places])
@@ -153,7 +155,7 @@ def grown(columns: Mapping[str, Sequence[float]], title: str) -> Draft:
         scatter(
             x=x, y=y, mode="lines+markers", name=plot_text(name), marker={"color": colour, "size": 5},
             line={"color": colour, "dash": dash, "width": 2.5},
-            hovertemplate="%{fullData.name}: %{y:.3~r}<extra></extra>",
+            hovertemplate=f"%{{fullData.name}}: {hover('y', 'short')}<extra></extra>",
         )
         for name, y, (colour, dash) in zip(names, values, looks, strict=False)
     ]  # fmt: skip

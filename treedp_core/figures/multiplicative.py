@@ -35,7 +35,7 @@ from treedp_core.studies.multiplicative.ranking import Found
 from treedp_core.studies.multiplicative.run import Run, drawn
 from treedp_core.studies.multiplicative.simple import SIMPLE
 from treedp_core.tree import AnyArray, FloatArray
-from treedp_core.words import privacy_text, short, whole
+from treedp_core.words import alike, hover, privacy_text, short, whole
 
 LOOKS: Final = {
     "tuned": Look(BLUE, "solid", "circle"),
@@ -157,7 +157,7 @@ def accuracy_bars(table: Columns) -> Draft:
     low, high = limits([least], log=True, default=(1.0, 1000.0))
     lengths = bar(
         x=np.log10(np.where(np.isfinite(least), np.maximum(least, low), low) / low), y=names, orientation="h",
-        text=[short(one) for one in least.tolist()], textposition="outside", cliponaxis=False,
+        text=alike(least.tolist()), textposition="outside", cliponaxis=False,
         marker={"color": [GREY if "bound" in name else BLUE if "hreshold" in name else ORANGE for name in names]},
         hovertemplate="%{y}: counts of %{text} and more<extra></extra>",
     )  # fmt: skip
@@ -176,7 +176,8 @@ def _curve(points: tuple[FloatArray, FloatArray], look: Look, name: str, width: 
     return scatter(
         x=points[0], y=np.where(points[1] > 0, points[1], np.nan), mode="lines", name=plot_text(name),
         line={"color": look.colour, "dash": look.dash, "width": width},
-        hovertemplate="%{fullData.name}" + told + "<br>%{x:,.3~r} levels: %{y:,.3~r} records<extra></extra>",
+        hovertemplate="%{fullData.name}" + told
+        + f"<br>{hover('x', 'short')} levels: {hover('y', 'short')} records<extra></extra>",
     )  # fmt: skip
 
 
@@ -184,7 +185,7 @@ def _rings(places: FloatArray, size: int, text: Sequence[str], name: str = "cros
     return scatter(
         x=places[:, 0], y=places[:, 1], mode="markers+text", name=name, text=text,
         marker={"symbol": "circle-open", "size": size, "color": GREY, "line": {"width": 2}},
-        hovertemplate="curves cross at about %{x:,.2~r} levels<extra></extra>", **more,
+        hovertemplate=f"curves cross at about {hover('x', 'about')} levels<extra></extra>", **more,
     )  # fmt: skip
 
 
@@ -302,8 +303,8 @@ def true_and_released(
                 x=bent(truth[at]), y=bent(values[at]), mode="markers", name=plot_text(name),
                 marker={"color": colour, "symbol": symbol, "size": 7, "opacity": 0.85},
                 customdata=np.stack([truth[at], values[at]], axis=1),
-                hovertemplate="%{fullData.name}<br>true %{customdata[0]:,}<br>released %{customdata[1]:,.4~r}"
-                "<extra></extra>",
+                hovertemplate=f"%{{fullData.name}}<br>true {hover('customdata[0]', 'whole')}"
+                f"<br>released {hover('customdata[1]', 'estimate')}<extra></extra>",
             )
         )  # fmt: skip
     return new_figure(

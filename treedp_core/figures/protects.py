@@ -12,7 +12,7 @@ from treedp_core.figures.base.draft import Draft, bar, scatter
 from treedp_core.figures.base.style import AFTER, BEFORE, GREEN, GREY, axis, limits, new_figure
 from treedp_core.figures.base.text import plot_text
 from treedp_core.studies.protects import EDGES, Protected
-from treedp_core.words import margin, percent_set, privacy_text
+from treedp_core.words import PLOTLY, hover, margin, percent_set, privacy_text
 
 LEFT: Final = (0.0, 0.55)
 RIGHT: Final = (0.68, 1.0)
@@ -38,7 +38,8 @@ def beliefs_and_levels(found: Protected, prior: float, said: tuple[str, str], le
         bar(
             x=middle, y=shares, width=np.diff(EDGES), name=plot_text(name),
             marker={"color": rgba(colour, FILL), "line": {"width": 0}},
-            hovertemplate="belief %{x:.0%}: %{y:.1%} of releases<extra>%{fullData.name}</extra>",
+            hovertemplate=f"belief {hover('x', 'whole percent')}: {hover('y', 'percent')} of releases"
+            "<extra>%{fullData.name}</extra>",
         )
         for shares, name, colour in zip(found.beliefs(prior), said, (AFTER, BEFORE), strict=True)
     ]  # fmt: skip
@@ -61,7 +62,7 @@ def misses_and_levels(found: Protected, level_names: Sequence[str]) -> Draft:
         scatter(
             x=alarms, y=found.risk.misses(alarms), mode="lines", name="best test", fill="tonexty",
             fillcolor=rgba(AFTER, 0.16), line={"color": AFTER, "width": 2.5},
-            hovertemplate="false alarms %{x:.0%}, misses %{y:.1%}<extra></extra>",
+            hovertemplate=f"false alarms {hover('x', 'whole percent')}, misses {hover('y', 'percent')}<extra></extra>",
         ),
     ]  # fmt: skip
     fig = _beside(lines, found, level_names, axis("misses", log=False, bounds=(0.0, 1.02), grid=True))
@@ -70,7 +71,8 @@ def misses_and_levels(found: Protected, level_names: Sequence[str]) -> Draft:
 
 def _beside(left: list[Any], found: Protected, level_names: Sequence[str], yaxis: dict[str, Any]) -> Draft:
     """Put the attacker's side on the left, shares from 0 to 1 below it, and the margins on the right."""
-    share = axis("", log=False, bounds=(0.0, 1.0)) | {"domain": list(LEFT), "tickformat": ".0%", "anchor": "y"}
+    percents = {"tickformat": PLOTLY["whole percent"]}
+    share = axis("", log=False, bounds=(0.0, 1.0)) | percents | {"domain": list(LEFT), "anchor": "y"}
     names = [plot_text(name, 16) for name in level_names]
     high = limits([found.margins], log=False, default=(0.0, 1.0))[1]
     finite = np.where(np.isfinite(found.margins), found.margins, high)
@@ -80,7 +82,7 @@ def _beside(left: list[Any], found: Protected, level_names: Sequence[str], yaxis
         textposition="outside", cliponaxis=False, width=0.6, marker={"color": rgba(GREEN, 0.75)},
         customdata=names, hovertemplate="%{customdata}: %{text} records<extra></extra>",
     )  # fmt: skip
-    fig = new_figure([*left, levels], xaxis=share, yaxis=yaxis | {"tickformat": ".0%", "nticks": 5})
+    fig = new_figure([*left, levels], xaxis=share, yaxis=yaxis | percents | {"nticks": 5})
     fig.update_layout(
         xaxis2=axis("noise, ± records (95 %)", log=False, bounds=(0.0, 1.35 * high))
         | {"domain": list(RIGHT), "anchor": "y2", "nticks": 4},

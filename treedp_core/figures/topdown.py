@@ -29,7 +29,7 @@ from treedp_core.figures.base.text import count_text, plot_text
 from treedp_core.figures.trees.levels import level_axis
 from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.tree import FloatArray
-from treedp_core.words import Z95, percent_set
+from treedp_core.words import Z95, hover, percent_set
 
 LOOKS: Final = (
     (BLUE, "circle", "solid"),
@@ -80,7 +80,7 @@ def error_under_bound(
         scatter(
             x=x, y=observed, mode="markers", name=of_truth("largest error"), text=names,
             marker={"color": GREEN, "size": 12},
-            hovertemplate="%{text}<br>%{y:,.4~g} records<extra>largest error</extra>",
+            hovertemplate=f"%{{text}}<br>{hover('y', 'short')} records<extra>largest error</extra>",
         ),
     ]  # fmt: skip
     high = limits([observed, bound, exact], log=False, default=(0.0, 1.0))[1]
@@ -97,7 +97,7 @@ def _steps(x: FloatArray, y: FloatArray, name: str, colour: str, dash: str, name
         x=np.column_stack([x - 0.35, x, x + 0.35, gap]).ravel(), y=np.column_stack([y, y, y, gap]).ravel(),
         mode="lines", name=name, line={"color": colour, "width": 3, "dash": dash},
         text=[one for one in names for _ in range(4)],
-        hovertemplate="%{text}<br>%{y:,.4~g} records<extra>%{fullData.name}</extra>",
+        hovertemplate=f"%{{text}}<br>{hover('y', 'short')} records<extra>%{{fullData.name}}</extra>",
     )  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def spurious_and_lost(level_names: Sequence[str], spurious: Sequence[int], lost:
             x=x + shift, y=np.asarray(values, dtype=float), width=0.36, name=name,
             marker={"color": colour, "pattern": {"shape": pattern}}, customdata=names,
             text=[count_text(v) for v in np.asarray(values).tolist()], textposition="outside", cliponaxis=False,
-            hovertemplate="%{customdata}: %{y:,} nodes<extra>%{fullData.name}</extra>",
+            hovertemplate=f"%{{customdata}}: {hover('y', 'whole')} nodes<extra>%{{fullData.name}}</extra>",
         )
         for values, shift, name, colour, pattern in (
             (spurious, -0.19, "spurious (false positives)", BEFORE, ""),
@@ -153,7 +153,7 @@ def bias_by_count(found: Mapping[str, BiasBySize]) -> Draft:
                 x=x + shift, y=one.bias, mode="lines+markers", name=plot_text(label),
                 line={"color": colour, "dash": dash, "width": 1.5}, marker={"symbol": symbol, "size": 8},
                 error_y={"type": "data", "array": Z95 * one.standard_error, "color": colour, "thickness": 1.5},
-                hovertemplate="%{y:+,.3~g} records<extra>%{fullData.name}</extra>",
+                hovertemplate=f"{hover('y', 'signed')} records<extra>%{{fullData.name}}</extra>",
             )
         )  # fmt: skip
     ends = [one.bias + sign * Z95 * one.standard_error for one in found.values() for sign in (-1, 1)]
@@ -182,7 +182,7 @@ def dots(ways: Ways, *, x_title: str, chosen: int = -1) -> Draft:
         x=ways.mean, y=y, mode="markers", showlegend=False,
         error_x={"type": "data", "array": reach, "color": AFTER, "thickness": 2},
         marker={"color": AFTER, "size": 12, "symbol": symbols, "line": {"color": AFTER, "width": 2}},
-        hovertemplate="%{x:,.4~g}<extra></extra>",
+        hovertemplate=f"{hover('x', 'short')}<extra></extra>",
     )  # fmt: skip
     low, high = _room(ways.mean - reach, ways.mean + reach)
     fig = new_figure([dot], xaxis=axis(x_title, log=False, bounds=(low, high)))

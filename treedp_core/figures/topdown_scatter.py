@@ -18,7 +18,7 @@ from treedp_core.studies.topdown.draw import KEPT, LOST, SPURIOUS, Pairs, Rows
 from treedp_core.studies.topdown.marginals import Marginals
 from treedp_core.studies.topdown.release_spec import RULES
 from treedp_core.tree import AnyArray, FloatArray
-from treedp_core.words import Z95, whole
+from treedp_core.words import Z95, hover, whole
 
 MAX_BLOCKS: Final = 200
 """Blocks of a tree."""
@@ -63,7 +63,7 @@ def marginals_of(found: Marginals) -> Draft:
             scatter(
                 x=x + 0.1 * (i - (len(found.ways) - 1) / 2), y=rmse, mode="markers", name=plot_text(way), error_y=bars,
                 marker={"symbol": symbol, "size": 10, "color": colour},
-                hovertemplate="%{y:,.3~g} records<extra>%{fullData.name}</extra>",
+                hovertemplate=f"{hover('y', 'short')} records<extra>%{{fullData.name}}</extra>",
             )
         )  # fmt: skip
     ends = [upper_end(rmse, se) for rmse, se in zip(found.rmse, found.se, strict=True)]
@@ -141,7 +141,8 @@ def _bars(y: AnyArray, records: AnyArray, side: float, name: str, colour: str) -
     return bar(
         x=side * values, y=y, orientation="h", name=name, customdata=records,
         text=[count_text(n) if n else "" for n in records.tolist()], textposition="outside", cliponaxis=False,
-        marker={"color": colour}, hovertemplate="%{customdata:,} records<extra>%{fullData.name}</extra>",
+        marker={"color": colour},
+        hovertemplate=f"{hover('customdata', 'whole')} records<extra>%{{fullData.name}}</extra>",
     )  # fmt: skip
 
 
@@ -193,6 +194,6 @@ def _markers(found: Pairs, here: AnyArray, fate: str, most: float) -> Trace:
         x=bent(found.truth[here]), y=bent(found.released[here]), mode="markers", name=fate,
         customdata=np.column_stack([found.truth[here], found.released[here], n_nodes]),
         marker={"color": COLOURS[fate], "symbol": SYMBOLS[fate], "size": size, "opacity": 0.6},
-        hovertemplate="true %{customdata[0]:,}, released %{customdata[1]:,}<br>%{customdata[2]:,} nodes"
-        f"<extra>{fate}</extra>",
+        hovertemplate=f"true {hover('customdata[0]', 'whole')}, released {hover('customdata[1]', 'whole')}"
+        f"<br>{hover('customdata[2]', 'whole')} nodes<extra>{fate}</extra>",
     )  # fmt: skip

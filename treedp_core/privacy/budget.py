@@ -24,7 +24,7 @@ from treedp_core.privacy.accounting import Accounting, composes, epsilon_of_leve
 from treedp_core.privacy.conversions import RHO_HIGH, rho_to_epsilon, rho_to_epsilon_gaussian
 from treedp_core.privacy.promise import Guarantee, Precision
 from treedp_core.privacy.unit import NeighbouringRelation, ProtectedUnit, Spread
-from treedp_core.words import float_below, percent, setting_text
+from treedp_core.words import bare, float_below, percent, setting_text
 
 FloatArray = NDArray[np.float64]
 
@@ -239,5 +239,5 @@ def refuse_small_part(what: str, part: float, epsilon: float) -> None:
     if part >= checks.EPSILON_LOW:
         return
     share = "half" if 2.0 * part == epsilon else percent(part / epsilon)
-    least, got = setting_text(float(f"{checks.EPSILON_LOW * epsilon / part:.3g}")), setting_text(epsilon)
+    least, got = setting_text(float(bare(checks.EPSILON_LOW * epsilon / part, 3))), setting_text(epsilon)
     raise InputError("EPS_RANGE", f"{what} takes {share} of epsilon: expected epsilon >= {least}, got {got}.")

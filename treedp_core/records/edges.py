@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.words import whole
+from treedp_core.words import exact, whole
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -55,7 +55,7 @@ def bin_edges(lower: float, upper: float, n_bins: int) -> FloatArray:
     low = checks.number("lower", lower, code="BOUNDS")
     high = checks.number("upper", upper, code="BOUNDS")
     if not low < high:
-        raise InputError("BOUNDS", f"Expected lower < upper, got lower = {low:g} and upper = {high:g}.")
+        raise InputError("BOUNDS", f"Expected lower < upper, got lower = {exact(low)} and upper = {exact(high)}.")
     if not math.isfinite(high - low):
         raise InputError("BOUNDS", "Expected bounds whose difference is a finite number.")
     n = checks.integer("the number of bins", n_bins, low=2, high=checks.MAX_NODES - 1, code="TREE_SHAPE")
@@ -64,7 +64,8 @@ def bin_edges(lower: float, upper: float, n_bins: int) -> FloatArray:
     edges[0], edges[-1] = low + 0.0, high + 0.0
     if not (np.diff(edges) > 0).all():
         raise InputError(
-            "TREE_SHAPE", f"{whole(n)} bins between {low:g} and {high:g} are too narrow to tell apart; use fewer."
+            "TREE_SHAPE",
+            f"{whole(n)} bins between {exact(low)} and {exact(high)} are too narrow to tell apart; use fewer.",
         )
     return edges
 

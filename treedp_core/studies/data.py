@@ -8,6 +8,7 @@ import numpy as np
 
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.records.dataset import Dataset
+from treedp_core.words import exact
 
 # ---- what the levels of a data set look like: exact numbers, so none of them is private
 
@@ -68,5 +69,5 @@ def _level(data: Dataset, level: int) -> dict[str, Cell]:
         "Empty": float(np.mean(counts == 0)),
         "Median": float(np.median(counts)),
         "Largest": int(counts.max()),
-        "Children": f"{children.min()} · {np.median(children):g} · {children.max()}" if children.any() else "–",
+        "Children": f"{children.min()} · {exact(np.median(children))} · {children.max()}" if children.any() else "–",
     }

@@ -15,7 +15,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.privacy.prior_provenance import origin_of_text
 from treedp_core.registry import Table
-from treedp_core.words import setting_text
+from treedp_core.words import bare, setting_text
 
 MAX_DIGITS: Final = 12
 MAX_TEXT: Final = 200
@@ -102,7 +102,7 @@ class Parameter(Generic[T]):
             return [str(item) for item in value] or [""]
         if isinstance(value, bool):
             return str(int(value))
-        return f"{value:.12g}" if isinstance(value, float) else str(value)
+        return bare(value) if isinstance(value, float) else str(value)
 
     def choices(self, value: Any) -> list[Any]:
         """Return the choices of its slider: the grid, and the present value where a link brought another one."""

@@ -19,6 +19,7 @@ from treedp_core.checks import InputError
 from treedp_core.studies.lesson import Question, Step, answers, drag_for_browser, mark, number_of, with_answer
 from treedp_core.views.inputs import parameter
 from treedp_core.views.lesson import PLACES, LessonInputs
+from treedp_core.words import bare
 
 # Settings of the page Lesson: where one is, which seat one has, and what one has answered; never an answer key.
 
@@ -101,7 +102,7 @@ def _field(question: str) -> str:
 
 
 def _write(key: str, guess: float) -> None:
-    st.session_state[key] = f"{guess:.12g}"
+    st.session_state[key] = bare(guess)
 
 
 def _take(name: str, key: str) -> None:

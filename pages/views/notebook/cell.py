@@ -34,7 +34,7 @@ from treedp_core.notebook.validators import MAX_TEXT
 from treedp_core.records import Dataset
 from treedp_core.records.export.columns import Columns
 from treedp_core.records.export.tables import IN_NAMES, csv_bytes, zipped
-from treedp_core.words import plural
+from treedp_core.words import bare, plural
 
 # What the page Notebook says of a cell.
 
@@ -89,7 +89,7 @@ def _before(cell: Cell) -> str:
 
 
 def _spent(cell: Cell) -> str:
-    return cell.settings.get("eps", (f"{settings.EPSILON.default:.12g}",))[0]
+    return cell.settings.get("eps", (bare(settings.EPSILON.default),))[0]
 
 
 EDIT: Final = "nb_edit"

@@ -14,6 +14,7 @@ import numpy as np
 
 from treedp_core.figures.base.text import count_text, plot_text
 from treedp_core.tree import AnyArray, FloatArray
+from treedp_core.words import PLOTLY
 
 SEQUENTIAL: Final = (
     "#fdfdcb", "#e7eea3", "#c5df8c", "#98cc83", "#66b785", "#3d9f8a", "#25848d", "#256788", "#2c487d", "#2b2767",
@@ -177,7 +178,9 @@ def colouring(values: FloatArray, bounds: tuple[float, float] | None, title: str
     bar = {"title": {"text": plot_text(title), "side": "top"}, "thickness": 12, "outlinewidth": 0}
     if bounds is not None and bounds[0] < 0:
         low, high = map(float, bounds)
-        return Colouring(np.clip(values, low, high), low, high, colour_scale(DIVERGING), bar | {"tickformat": ",~r"})
+        return Colouring(
+            np.clip(values, low, high), low, high, colour_scale(DIVERGING), bar | {"tickformat": PLOTLY["tick"]}
+        )
     top = float(np.nanmax(values, initial=0.0)) if bounds is None else bounds[1]
     every = 1 if top < 1e6 else 2
     ticks = [0] + [10**k for k in range(1 if top > 10 else 0, 16, every) if 10**k <= top]

@@ -24,7 +24,7 @@ from treedp_core.figures.base.style import (
 )
 from treedp_core.figures.base.text import apart, plot_text
 from treedp_core.tree import FloatArray
-from treedp_core.words import Z95, privacy_text
+from treedp_core.words import Z95, hover, privacy_text
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -282,7 +282,10 @@ def _line(curve: Curve, log_y: bool) -> Trace:
     )
 
 
-_HOVER = "%{fullData.name}<br>%{xaxis.title.text}: %{x:,.3~r}<br>%{yaxis.title.text}: %{y:,.3~r}"
+_HOVER = (
+    f"%{{fullData.name}}<br>%{{xaxis.title.text}}: {hover('x', 'short')}"
+    f"<br>%{{yaxis.title.text}}: {hover('y', 'short')}"
+)
 
 
 def _simulated_curve(curve: Curve, log_y: bool) -> Trace:

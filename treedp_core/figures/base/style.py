@@ -20,6 +20,7 @@ from treedp_core.figures.base.text import apart, count_text, plot_text
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.tree import AnyArray, FloatArray
+from treedp_core.words import PLOTLY
 
 HEIGHT: Final = 420
 PRESENTED_TEXTS: Final = (24, 27, 30, 33, 36, 40, 48, 60, 72)
@@ -185,7 +186,7 @@ def axis(title: str, *, log: bool, bounds: tuple[float, float], grid: bool = Fal
         "dtick": _log_step(low, high),
         "minor": {"ticks": "outside", "ticklen": 3, "tickcolor": GRID, "showgrid": False},
         "exponentformat": "power",
-        **({"tickformat": ",~r"} if in_reach else {}),
+        **({"tickformat": PLOTLY["tick"]} if in_reach else {}),
     }
 
 

@@ -64,12 +64,12 @@ def one_draw(
         scatter(
             y=scale(true), customdata=true, mode="lines", name="true count",
             line={"color": GREY, "width": 2.5, "shape": "hvh"},
-            hovertemplate=hover + "%{customdata:,}<extra>true count</extra>", **shared,
+            hovertemplate=hover + f"{hover('customdata', 'whole')}<extra>true count</extra>", **shared,
         ),
         scatter(
             y=scale(noisy), customdata=noisy, mode="markers", name=plot_text(label),
             marker={"color": style.colour, "symbol": style.symbol, "size": 9 if node.size <= 60 else 5},
-            hovertemplate=hover + "%{customdata:,.4~r}<extra>released</extra>", **shared,
+            hovertemplate=hover + f"{hover('customdata', 'estimate')}<extra>released</extra>", **shared,
         ),
     ]  # fmt: skip
     fig = new_figure(

@@ -14,7 +14,7 @@ from treedp_core.figures.base.draft import Draft, bar, trace
 from treedp_core.figures.base.style import BLUE, GRID, ORANGE, axis, new_figure
 from treedp_core.figures.base.text import count_text, plot_text
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
-from treedp_core.words import short, whole
+from treedp_core.words import PLOTLY, hover, short, whole
 
 # How reliable each released count is: the tree coloured by a probability, and the useful nodes of each level.
 
@@ -86,13 +86,13 @@ def useful_shares(level_names: Sequence[str], share: FloatArray, sizes: IntArray
     shares = bar(
         x=share, y=np.arange(share.size), orientation="h", marker={"color": BLUE},
         text=[f"{whole(m)} of {whole(n)}" for m, n in zip(met.tolist(), sizes.tolist(), strict=True)],
-        textposition="outside", cliponaxis=False, hovertemplate="%{text} (%{x:.1%})<extra></extra>",
+        textposition="outside", cliponaxis=False, hovertemplate=f"%{{text}} ({hover('x', 'percent')})<extra></extra>",
     )  # fmt: skip
     names = {"tickvals": np.arange(share.size), "ticktext": [plot_text(name, 24) for name in level_names]}
     fig = new_figure(
         [shares],
         xaxis=axis("useful nodes", log=False, bounds=(0.0, 1.5))
-        | {"tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1], "gridcolor": GRID},
+        | {"tickformat": PLOTLY["whole percent"], "tickvals": [0, 0.25, 0.5, 0.75, 1], "gridcolor": GRID},
         yaxis=axis("", log=False, bounds=(share.size - 0.5, -0.5)) | names | {"ticks": "", "showline": False},
     )
     return fig.update_layout(height=110 + 34 * share.size, bargap=0.35, margin={"t": 12})

@@ -14,6 +14,7 @@ from treedp_core.figures.base.draft import Draft, Trace, scatter, trace
 from treedp_core.figures.base.style import AFTER, BEFORE, GREEN, GREY, PINK, axis, limits, look, new_figure
 from treedp_core.figures.base.text import plot_text
 from treedp_core.tree import FloatArray
+from treedp_core.words import hover
 
 
 def error_by_level(series: Sequence[Simulated], level_names: Sequence[str], *, y_title: str) -> Draft:
@@ -72,7 +73,7 @@ def level_axis(names: Sequence[str]) -> dict[str, Any]:
     return axis("level (root first)", log=False, bounds=(-0.5, len(names) - 0.5)) | ticks
 
 
-_HOVER = "%{fullData.name}<br>%{text}: %{y:,.3~r}"
+_HOVER = f"%{{fullData.name}}<br>%{{text}}: {hover('y', 'short')}"
 
 
 def _bars(one: Simulated, x: FloatArray, half: float, names: list[str]) -> Trace:

@@ -12,6 +12,7 @@ from treedp_core.figures.base.draft import Draft, Trace, scatter
 from treedp_core.figures.base.style import AFTER, BEFORE, GREY, axis, limits, new_figure
 from treedp_core.figures.base.text import count_text, plot_text
 from treedp_core.tree import AnyArray, FloatArray, Tree
+from treedp_core.words import hover
 
 LEFT: Final = (0.0, 0.6)
 RIGHT: Final = (0.74, 1.0)
@@ -112,11 +113,13 @@ def _errors(counts: AnyArray, estimate: AnyArray, margin: FloatArray, names: Seq
             x=counts, y=labels, xaxis="x2", yaxis="y2", mode="markers", name="true",
             marker={"symbol": "line-ns", "size": 14, "line": {"width": 2, "color": GREY}},
             error_x={"type": "data", "array": margin, "color": GREY, "thickness": 1.5, "width": 4},
-            hovertemplate="true %{x:,} ± %{error_x.array:,}<extra>95 % margin</extra>",
+            hovertemplate=f"true {hover('x', 'whole')} ± {hover('error_x.array', 'estimate')}"
+            "<extra>95 % margin</extra>",
         ),
         scatter(
             x=estimate, y=labels, xaxis="x2", yaxis="y2", mode="markers", name="released",
-            marker={"symbol": "circle", "size": 10, "color": colour}, hovertemplate="released %{x:,}<extra></extra>",
+            marker={"symbol": "circle", "size": 10, "color": colour},
+            hovertemplate=f"released {hover('x', 'estimate')}<extra></extra>",
         ),
     ]  # fmt: skip
 

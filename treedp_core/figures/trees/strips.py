@@ -15,6 +15,7 @@ from treedp_core.figures.base.text import plot_text
 from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.studies.sweep.before_after import Draw
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
+from treedp_core.words import hover
 
 MAX_COLUMNS = 600
 
@@ -55,7 +56,7 @@ def level_strips(
         colorbar=colours.bar,
         ygap=2,
         hoverongaps=False,
-        hovertemplate="level %{y}, near leaf %{x:,.0f}<br>%{customdata:,.3~r}<extra></extra>",
+        hovertemplate=f"level %{{y}}, near leaf {hover('x', 'whole')}<br>{hover('customdata', 'short')}<extra></extra>",
     )
     names = {"tickvals": np.arange(tree.n_levels), "ticktext": [plot_text(name, 24) for name in level_names]}
     return new_figure(
@@ -167,7 +168,7 @@ def number_strip(
         bar(
             x=middle[part], y=np.asarray(rows)[part], width=width[part], name=name,
             marker={"color": colour, "pattern": {"shape": shape}},
-            hovertemplate="near %{x:,.4~g}: %{y:,} rows<extra>%{fullData.name}</extra>",
+            hovertemplate=f"near {hover('x', 'exact')}: {hover('y', 'whole')} rows<extra>%{{fullData.name}}</extra>",
         )
         for name, part, colour, shape in looks
     ]  # fmt: skip

@@ -26,7 +26,7 @@ from treedp_core.privacy.rounding import quotient_above, quotient_below
 from treedp_core.tree import AnyArray, FloatArray, IntArray
 from treedp_core.tree.path_tree import PathTree
 from treedp_core.watch import Watch
-from treedp_core.words import float_below
+from treedp_core.words import exact, float_below, short
 
 # The classification of Ghazi et al. (Problem 4.2, Algorithm 1): which nodes are heavier than a threshold.
 
@@ -92,7 +92,8 @@ def classification_level(
     slack = 16.0 * most / epsilon * math.log(2.0 * n_levels / eta)
     passing = tau - slack - bound
     if passing < bound:
-        message = f"A threshold of {tau:g} is too small for its noise; it must be at least {slack + 2.0 * bound:g}."
+        least = short(slack + 2.0 * bound, 6)
+        message = f"A threshold of {exact(tau)} is too small for its noise; it must be at least {least}."
         raise InputError("THRESHOLD_RANGE", message)
     return PlanLevel(max_total, tau, passing, quarter, quarter, half, d, bound, most, "laplace")
 

@@ -20,7 +20,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.noise.truncated_laplace import truncated_bound
 from treedp_core.privacy.losses import Losses, of_bounds
-from treedp_core.words import whole
+from treedp_core.words import privacy_text, setting_text, short, whole
 
 TestLaw = Literal["exponential", "laplace"]
 MAX_PLAN_LEVELS: Final = 10_000
@@ -82,12 +82,12 @@ class PlanLevel:
         checks.one_of("the test_law of a round", self.test_law, ("exponential", "laplace"), code="PLAN_LEVEL")
         needed = truncated_bound(self.pass_epsilon / self.cut_off, self.pass_delta / self.cut_off)
         if self.pass_bound < needed:
-            message = f"A pass bound of {self.pass_bound:g} is too small for its budget, which needs {needed:g}."
+            given, least = short(self.pass_bound, 6), short(needed, 6)
+            message = f"A pass bound of {given} is too small for its budget, which needs {least}."
             raise InputError("PLAN_LEVEL", message)
         if self.pass_threshold < self.pass_bound:
-            message = (
-                f"A pass threshold of {self.pass_threshold:g} lets empty nodes pass; it needs {self.pass_bound:g}."
-            )
+            given, least = short(self.pass_threshold, 6), short(self.pass_bound, 6)
+            message = f"A pass threshold of {given} lets empty nodes pass; it needs {least}."
             raise InputError("PLAN_LEVEL", message)
 
     @property
@@ -158,8 +158,9 @@ class Plan:
         if self.exact_delta + Fraction(self.beyond) > Fraction(self.delta):
             together = min(1.0, float(self.exact_delta) + self.beyond)
             message = (
-                f"The rounds of this plan cost epsilon = {float(self.exact_epsilon):g} in sum and delta = {together:g} "
-                f"at epsilon = {self.epsilon:g}, more than the promised {self.delta:g}."
+                f"The rounds of this plan cost epsilon = {privacy_text(self.exact_epsilon)} in sum "
+                f"and delta = {privacy_text(together)} at epsilon = {setting_text(self.epsilon)}, "
+                f"more than the promised {setting_text(self.delta)}."
             )
             raise InputError("PLAN_BUDGET", message)
 

@@ -21,7 +21,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.mechanisms.thresholds.plan_types import MAX_PLAN_LEVELS, Plan, PlanLevel
 from treedp_core.noise.truncated_laplace import truncated_bound
-from treedp_core.words import whole
+from treedp_core.words import exact, whole
 
 MAX_LEVELS: Final = 10**15  # of a tree; only logarithms of it are used
 USUAL_ETA: Final = 1e-4
@@ -158,7 +158,9 @@ def paper_plan(
             "threshold", float(np.min(threshold)), low=0, open_low=True, high=1e30, code="THRESHOLD_RANGE"
         )
         if tau < least:
-            message = f"A threshold of {tau:g} is not accurate at this budget; the smallest is {whole(round(least))}."
+            message = (
+                f"A threshold of {exact(tau)} is not accurate at this budget; the smallest is {whole(round(least))}."
+            )
             raise InputError("THRESHOLD_RANGE", message)
     ratio, n_rounds = growth_ratio(a), rounds_needed(a, tau, total)
     weights = corrected_weights(ratio, n_rounds)

@@ -11,6 +11,7 @@ from treedp_core.notebook.cell import NOT_REVIEWED, Cell, DataNote
 from treedp_core.notebook.validators import Value
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.registry import CLAIM
+from treedp_core.words import exact
 
 MOST: Final = 4
 LETTERS: Final = "ABCD"
@@ -69,7 +70,7 @@ def _of_data(notes: Sequence[DataNote | None]) -> dict[str, list[str]]:
         "data": lambda one: one.name,
         "levels of the data": lambda one: ", ".join(one.levels),
         "categories of the data": lambda one: one.domain,
-        "bounds of the data": lambda one: "" if one.bounds is None else " to ".join(f"{end:g}" for end in one.bounds),
+        "bounds of the data": lambda one: "" if one.bounds is None else " to ".join(exact(end) for end in one.bounds),
         "weight of the data": lambda one: one.weight,
         "fingerprint of the data": lambda one: one.fingerprint[:16],
     }

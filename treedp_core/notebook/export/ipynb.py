@@ -14,7 +14,7 @@ from treedp_core.notebook.export.cell_summary import drawable, facts, head, plai
 from treedp_core.notebook.export.program import Section, program_of
 from treedp_core.notebook.export.script import NO_CODE, OUT, SHOWN, shown_of
 from treedp_core.notebook.validators import Value
-from treedp_core.words import plural
+from treedp_core.words import exact, plural
 
 ROWS: Final = 60
 """Rows of a table that an output shows."""
@@ -119,4 +119,4 @@ def _text_of(value: Value) -> str:
     >>> _text_of(0.1), _text_of("<b>"), _text_of(None)
     ('0.1', '&lt;b&gt;', '')
     """
-    return "" if value is None else html.escape(f"{value:g}" if isinstance(value, float) else str(value))
+    return "" if value is None else html.escape(exact(value) if isinstance(value, float) else str(value))

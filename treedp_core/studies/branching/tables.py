@@ -26,7 +26,7 @@ from treedp_core.studies.cdf.shapes.primes import is_prime, prime_factors
 from treedp_core.studies.cdf.shapes.ranking import RankedShape
 from treedp_core.tree.text import product_text
 from treedp_core.tree.workloads import Workload
-from treedp_core.words import whole
+from treedp_core.words import fixed, short, whole
 
 # ---- which statements of Rameshwar et al., Sec. V, speak of K, and what the numbers say. Pure logic
 
@@ -66,7 +66,7 @@ def numbers_text(check: Check) -> str:
 def _text(value: object) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return product_text(value)
-    return f"{value:.6g}" if isinstance(value, float) else f"{whole(value)}" if isinstance(value, int) else str(value)
+    return short(value, 6) if isinstance(value, float) else f"{whole(value)}" if isinstance(value, int) else str(value)
 
 
 def _root_heights(n_bins: int) -> list[int]:
@@ -134,7 +134,7 @@ def _shares(one: RankedShape) -> str:
     shares = one.shares[1:] if one.shares[0] == 0 else one.shares
     if float(shares.max() - shares.min()) < 1e-9:
         return "equal"
-    texts = [f"{share:.3f}".lstrip("0") or "0" for share in shares]
+    texts = [fixed(share, 3).lstrip("0") or "0" for share in shares]
     return " ".join(texts[:8]) + (" …" if len(texts) > 8 else "")
 
 

@@ -14,7 +14,7 @@ from treedp_core.checks import InputError
 from treedp_core.studies.cdf.shapes.primes import is_prime
 from treedp_core.studies.cdf.shapes.search import Cost, cheapest
 from treedp_core.tree.workloads import MAX_BINS, n_bins_checked
-from treedp_core.words import whole
+from treedp_core.words import short, whole
 
 EQUAL_BUDGETS = Cost(2.0, 1.0)
 """g as a cost: height^2 times the sum of n - 1."""
@@ -59,7 +59,7 @@ def lemma_v1(factors: tuple[int, ...]) -> Check:
     bins, height = math.prod(factors), len(factors)
     bound = height**3 * (bins ** (1.0 / height) - 1.0)
     return Check(
-        f"No {height} factors with product {whole(bins)} have a g below {bound:.6g}.",
+        f"No {height} factors with product {whole(bins)} have a g below {short(bound, 6)}.",
         g(factors) >= bound * (1.0 - 1e-12),
         {"g": g(factors), "bound": bound},
     )

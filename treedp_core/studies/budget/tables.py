@@ -20,7 +20,7 @@ from treedp_core.studies.budget.targets.inverse import Inverse
 from treedp_core.studies.budget.targets.reliability import Reliability, within_reach
 from treedp_core.studies.budget.targets.simulation_check import Confirmation, confirm
 from treedp_core.studies.budget.targets.target import Ask, Target, asked_nodes, reach_of_target
-from treedp_core.words import privacy_text, short
+from treedp_core.words import fixed, privacy_text, short
 
 ERRORS_LABEL: Final = f"{NOT_PRIVATE}: errors are those on the true counts."
 MAX_ROWS: Final = 100_000
@@ -111,11 +111,11 @@ def reached(problem: Problem, found: Inverse, target: Target, prior: Problem) ->
     """Return what a split reaches of a target: a probability, or an error; `prior` says which counts it is about."""
     nodes = asked_nodes(prior, target)
     if target.ask is Ask.SHARE:
-        return f"probability {confirm(problem, found.amounts, target, prior).seen:.3f} (simulated)"
+        return f"probability {fixed(confirm(problem, found.amounts, target, prior).seen, 3)} (simulated)"
     if target.on_counts:
         p = within_reach(problem, found.amounts, reach_of_target(problem, target), nodes)
         worst = target.ask is Ask.EVERY_NODE
-        return f"{'worst ' if worst else 'mean '}probability {float(p.min() if worst else p.mean()):.3f}"
+        return f"{'worst ' if worst else 'mean '}probability {fixed(float(p.min() if worst else p.mean()), 3)}"
     variance = problem.node_variance(found.amounts)[nodes]
     if target.ask is Ask.RMSE:
         return f"RMSE {short(float(np.sqrt(variance.mean())))}"

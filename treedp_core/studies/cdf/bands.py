@@ -26,7 +26,7 @@ from treedp_core.studies.cdf.plan import AnyPlan
 from treedp_core.studies.cdf.release import CdfRelease
 from treedp_core.tree import FloatArray
 from treedp_core.watch import generator
-from treedp_core.words import whole
+from treedp_core.words import setting_text, whole
 
 BAND_CELLS: Final = 20_000_000
 """Noise values that may be drawn for a band's multiple; large trees get fewer simulated releases."""
@@ -146,7 +146,8 @@ def _at_most(
     if rank > n:
         needed = math.ceil(level / (1.0 - level))
         raise InputError(
-            "TRIALS_RANGE", f"A confidence of {level:g} needs at least {whole(needed)} trials, got {whole(n)}."
+            "TRIALS_RANGE",
+            f"A confidence of {setting_text(level)} needs at least {whole(needed)} trials, got {whole(n)}.",
         )
     size = max(1, CHUNK_CELLS // plan.n_values)
     checks.seed(seed)

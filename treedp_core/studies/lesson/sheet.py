@@ -13,6 +13,7 @@ from treedp_core.checks import InputError
 from treedp_core.studies.lesson.exercises import EXERCISES, exercises
 from treedp_core.studies.lesson.question import Question, number_of
 from treedp_core.studies.lesson.steps import CARD, STEPS, Step, step_named
+from treedp_core.words import bare
 
 MAX_SEATS: Final = 100
 _STYLE: Final = (
@@ -193,7 +194,7 @@ def with_answer(entries: Iterable[str], key: str, value: float) -> tuple[str, ..
     kept = [one for one in entries if one.partition(":")[0] != key]
     if not math.isfinite(value):
         raise InputError("LESSON_NUMBER", "Expected a number, such as 2.5 or 2,5.")
-    return (*kept[: MAX_ENTRIES - 1], f"{key}:{value:.12g}")
+    return (*kept[: MAX_ENTRIES - 1], f"{key}:{bare(value)}")
 
 
 def score(entries: Iterable[str], seed: int, step: str) -> Score:

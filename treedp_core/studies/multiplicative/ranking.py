@@ -14,7 +14,7 @@ from treedp_core.studies.multiplicative.curves import CURVES, Curve, Setting, br
 from treedp_core.tree import FloatArray
 from treedp_core.tree.text import whole_from_text
 from treedp_core.watch import Watch
-from treedp_core.words import short, whole
+from treedp_core.words import bare, short, whole
 
 MAX_GROWTH_LEVELS: Final = 1_000_000
 PAIRS: Final = (
@@ -177,7 +177,7 @@ def round_two(value: float) -> int:
     >>> round_two(3127.0), round_two(8.9), round_two(4.3)
     (3100, 9, 5)
     """
-    return round(float(f"{math.ceil(value):.2g}"))
+    return round(float(bare(math.ceil(value), 2)))
 
 
 def ranking(setting: Setting, n_levels: int) -> list[Rank]:

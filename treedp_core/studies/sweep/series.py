@@ -15,7 +15,7 @@ from treedp_core.postprocess.chains import CHAINS
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.tree import Tree
-from treedp_core.words import lower_first, setting_text
+from treedp_core.words import exact, lower_first, setting_text
 
 EPSILON: Final = "epsilon"
 LEVEL: Final = "level"
@@ -163,9 +163,9 @@ _WORDS: Final[Mapping[str, Callable[[Experiment], str]]] = {
     "relation": lambda e: e.relation.replace("_", " "),
     "contributions": lambda e: f"{e.contributions} records a unit",
     "known_levels": lambda e: f"{e.known_levels} known levels",
-    "shares": lambda e: "shares " + ", ".join(f"{share:g}" for share in e.shares),
-    "alpha": lambda e: f"α = {e.alpha:g}",
-    "threshold": lambda e: f"τ = {e.threshold:g}",
+    "shares": lambda e: "shares " + ", ".join(map(setting_text, e.shares)),
+    "alpha": lambda e: f"α = {setting_text(e.alpha)}",
+    "threshold": lambda e: f"τ = {exact(e.threshold)}",
     "trials": lambda e: f"{e.trials} runs",
     "seed": lambda e: f"seed {e.seed}",
     "accounting": lambda e: Accounting(e.accounting).told,

@@ -19,7 +19,7 @@ from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.read.table_reader import Progress, open_table
 from treedp_core.records.recipe import MARKS
-from treedp_core.words import whole
+from treedp_core.words import bare, whole
 
 # Numbers that a file holds as numbers among cells of text (Excel, JSON): what is said of text is not said of them.
 
@@ -294,7 +294,7 @@ def reading(cell: str, marks: str) -> str:
     >>> reading("1.328,16", ",."), reading("1.328,16", "."), reading("12.000", ",.")
     ('1328.16', 'no number', '12000')
     """
-    return f"{_number(cell, marks):.15g}" if re.match(pattern(marks), cell, re.ASCII) else "no number"
+    return bare(_number(cell, marks), 15) if re.match(pattern(marks), cell, re.ASCII) else "no number"
 
 
 def _number(cell: str, marks: str) -> float:

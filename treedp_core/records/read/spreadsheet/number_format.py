@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from treedp_core import checks
+from treedp_core.words import bare
 
 _DATES: Final = "yyyy-mm-dd"
 BUILT_IN: Final = {
@@ -86,7 +87,7 @@ def shown(written: str, code: str, since_1904: bool = False) -> str:
         return _in_time(value, kind, since_1904)
     if value.is_integer() and abs(value) <= checks.MAX_COUNT:
         return str(int(value))
-    return f"{value:.15g}"
+    return bare(value, 15)
 
 
 def _coded(value: int, code: str) -> str:

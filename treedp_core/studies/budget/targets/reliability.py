@@ -21,6 +21,7 @@ from treedp_core.studies.budget.targets.error_law import ErrorLaws
 from treedp_core.studies.budget.targets.inversion import NoiseSum
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
 from treedp_core.watch import generator
+from treedp_core.words import short
 
 WIDE: Final = 2e-3
 """Bounds further apart than this are settled by simulation."""
@@ -60,10 +61,10 @@ class Reliability:
     @property
     def method(self) -> str:
         """How the probabilities were found, as a phrase."""
-        rounded = f"rounded down by at most {self.room:.1g}" if self.room > 1e-6 else ""
+        rounded = f"rounded down by at most {short(self.room, 1)}" if self.room > 1e-6 else ""
         if self.exact:
             return f"exact law, {rounded}" if rounded else "exact"
-        return f"exact law, partly by simulation with a standard error of at most {self.standard_error:.1g}"
+        return f"exact law, partly by simulation with a standard error of at most {short(self.standard_error, 1)}"
 
     @property
     def level_mean(self) -> FloatArray:

@@ -28,7 +28,7 @@ from treedp_core.studies.budget.targets.reliability import (
     reach_of,
 )
 from treedp_core.tree import FloatArray, IntArray
-from treedp_core.words import normal_quantile, plural, with_noun
+from treedp_core.words import exact, normal_quantile, percent_set, plural, setting_text, with_noun
 
 CLOSE: Final = 20
 SMALLEST_TARGET: Final = 1e-9
@@ -108,7 +108,7 @@ class Target:
     @property
     def within(self) -> str:
         """How close counts are to be, in words."""
-        return with_noun(f"{self.value:g}", "record") if self.in_records else f"{100 * self.value:g} %"
+        return with_noun(exact(self.value), "record") if self.in_records else percent_set(self.value)
 
     @property
     def described(self) -> str:
@@ -119,17 +119,17 @@ class Target:
         >>> Target(2, Ask.SHARE, 8.0, 0.9, among=100, in_records=True, part=0.95).described
         'level 2: 95 % of the counts of at least 100 within 8 records in one release, with probability 0.9'
         """
-        of = f" of at least {self.among:g}" if self.among else ""
-        sure = f"with probability {self.confidence:g}"
+        of = f" of at least {exact(self.among)}" if self.among else ""
+        sure = f"with probability {setting_text(self.confidence)}"
         match self.ask:
             case Ask.EVERY_NODE:
                 return f"level {self.level}: every count{of} within {self.within} {sure}"
             case Ask.AVERAGE_NODE:
                 return f"level {self.level}: a random count{of} within {self.within} {sure}"
             case Ask.SHARE:
-                which = f"{100 * self.part:g} % of the counts{of}"
+                which = f"{percent_set(self.part)} of the counts{of}"
                 return f"level {self.level}: {which} within {self.within} in one release, {sure}"
-        return f"level {self.level}: {self.ask.name}{f' of counts{of}' if of else ''} at most {self.value:g}"
+        return f"level {self.level}: {self.ask.name}{f' of counts{of}' if of else ''} at most {exact(self.value)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +156,8 @@ class Bound:
         if not self.chosen.size:
             raise InputError(
                 "TARGET_RANGE",
-                f"Level {level} has no count of at least {self.target.among:g} in the prior; ask about smaller ones.",
+                f"Level {level} has no count of at least {exact(self.target.among)} in the prior; "
+                "ask about smaller ones.",
             )
         if self.uses_reach and self.problem.paid[level]:
             nothing = self.reach[self.chosen] == 0
@@ -164,7 +165,8 @@ class Bound:
                 raise InputError(
                     "TARGET_INFEASIBLE",
                     f"Level {level} has {plural(int(nothing.sum()), 'count')} of 0, which no budget brings within "
-                    f"{100 * self.target.value:g} %; judge small counts as if they were larger, or relax that level.",
+                    f"{percent_set(self.target.value)}; judge small counts as if they were larger, "
+                    "or relax that level.",
                 )
 
     def _is_lost(self, without_reach: int) -> bool:

@@ -16,7 +16,7 @@ from treedp_core.studies.budget.strategies import CUSTOM, STRATEGIES
 from treedp_core.studies.budget.targets.reliability import checked_confidence
 from treedp_core.studies.budget.targets.target import Ask, Target
 from treedp_core.tree.text import pieces
-from treedp_core.words import setting_text
+from treedp_core.words import bare, setting_text
 
 KINDS: Final = {
     "every": Ask.EVERY_NODE, "random": Ask.AVERAGE_NODE, "share": Ask.SHARE, "rmse": Ask.RMSE, "rmsre": Ask.RMSRE,
@@ -61,9 +61,9 @@ class Wanted:
         """
         if not self.value:
             return "0"
-        part = f"/{self.part:.12g}" if self.ask is Ask.SHARE else ""
-        among = f"@{self.among:.12g}" if self.among else ""
-        return f"{WORDS[self.ask]}:{self.value:.12g}{'r' * self.in_records}{part}{among}"
+        part = f"/{bare(self.part)}" if self.ask is Ask.SHARE else ""
+        among = f"@{bare(self.among)}" if self.among else ""
+        return f"{WORDS[self.ask]}:{bare(self.value)}{'r' * self.in_records}{part}{among}"
 
     def target(self, level: int, confidence: float, at_least: float) -> Target:
         """Return the target on a level: small counts are judged as if they were `at_least`."""

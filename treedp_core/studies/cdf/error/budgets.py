@@ -20,6 +20,7 @@ from treedp_core.studies.cdf.error import least_squares
 from treedp_core.studies.cdf.error.criterion import Criterion
 from treedp_core.tree import FloatArray
 from treedp_core.tree.workloads import Shape, level_weights
+from treedp_core.words import short
 
 _GAP: Final = 1e-8
 _ITERATIONS: Final = 2000
@@ -102,7 +103,7 @@ def _certified(shape: Shape, criterion: Criterion) -> LevelShares:
             break
         shares = shares * np.sqrt(np.maximum(-slope, 0.0))
         shares /= shares.sum()
-    return LevelShares(shares, value, bound, f"Optimal to {(value - bound) / value:.1g}, by duality gap.")
+    return LevelShares(shares, value, bound, f"Optimal to {short((value - bound) / value, 1)}, by duality gap.")
 
 
 def improved_shares(shape: Shape, criterion: Criterion) -> LevelShares:

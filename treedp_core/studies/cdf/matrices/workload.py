@@ -17,7 +17,7 @@ from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.table_reader import Progress, TableReader, open_table, refuse_no_rows
 from treedp_core.tree import FloatArray
-from treedp_core.words import whole
+from treedp_core.words import bare, whole
 
 if TYPE_CHECKING:
     from treedp_core.records.read.numbers.marks import MarksLook
@@ -180,7 +180,7 @@ def text_of(one: tuple[int, int] | Terms) -> str:
     ('3-9', '1-5 + 2.5*7')
     """
     parts = ((f"{first}-{last}" if last > first else str(first), weight) for first, last, weight in terms_of(one))
-    return " + ".join(part if weight == 1.0 else f"{weight:.12g}*{part}" for part, weight in parts)
+    return " + ".join(part if weight == 1.0 else f"{bare(weight)}*{part}" for part, weight in parts)
 
 
 def _counts_some(one: tuple[int, int] | Terms) -> bool:

@@ -15,7 +15,7 @@ from treedp_core.studies.methods.papers.claim import Claim, Number, Verdict
 from treedp_core.studies.multiplicative.curves import CURVES, Setting, growth
 from treedp_core.studies.topdown.accounting import exponent
 from treedp_core.tree.workloads import equal_tree
-from treedp_core.words import plural
+from treedp_core.words import fixed, plural
 
 PAPERS: Final = {
     "ghazi": "Ghazi et al.",
@@ -119,7 +119,7 @@ def _table_1() -> dict[str, list[float]]:
     error = growth(Setting(), levels, names).error
     columns = {"levels d": levels.tolist()}
     for name in names:
-        power = f"d^{exponent(levels, error[name]):.2f}" if name != "paper" else "log d"
+        power = f"d^{fixed(exponent(levels, error[name]), 2)}" if name != "paper" else "log d"
         columns[f"{CURVES[name].label}: {power}"] = error[name].tolist()
     return columns
 
@@ -131,7 +131,7 @@ def _open_question() -> dict[str, list[float]]:
     for name, values in list(columns.items())[1:]:
         y = np.array(values)
         known = np.isfinite(y) & (k >= 3)
-        named[f"{name}: k^{exponent(k[known], y[known]):.2f}"] = values
+        named[f"{name}: k^{fixed(exponent(k[known], y[known]), 2)}"] = values
     return named
 
 

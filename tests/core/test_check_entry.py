@@ -201,7 +201,7 @@ def test_one_part_in_a_thousand_is_seen(scale: float) -> None:
     if scale == 1.0:
         check_entry(entry)
     else:
-        with pytest.raises(InputError, match=r"ε = 0\.5005"):
+        with pytest.raises(InputError, match=r"ε = 0\.5006"):
             check_entry(entry)
 
 

@@ -78,7 +78,7 @@ def test_the_comparison_draws_shares_prior_and_errors() -> None:
     assert prior["name"] == "for the prior"
     assert prior["x"] == [0, 0, 0.5]
     assert error["x"] == [0.3, 0.0, 0.15]
-    assert error["text"] == ["0.3", "∞", "0.15"]
+    assert error["text"] == ["0.300", "∞", "0.150"]
     assert fig["layout"]["xaxis2"]["range"][1] > 0.3
 
 

@@ -335,7 +335,7 @@ def test_plus_minus_is_always_a_95_percent_interval() -> None:
     }  # fmt: skip
     allowed = ("treedp_core/words.py",)
     factor = re.compile(r"treedp_core/views/multiplicative/worst_case\.py: .*1 ± \{short\((setting\.)?alpha\)\}")
-    said = ("± {margin(", "± {with_noun(margin(", "± {short(Z95)} standard deviations", "± {short(Z95)} σ")
+    said = ("± {hover(", "± {margin(", "± {with_noun(margin(", "± {short(Z95)} standard deviations", "± {short(Z95)} σ")
     written = {line for line in written if not any(one in line for one in said) and not factor.match(line)}
     assert [line for line in sorted(written) if not line.startswith(allowed)] == []
     assert len(written) == len(allowed)

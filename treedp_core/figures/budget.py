@@ -210,11 +210,11 @@ def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error
     errors = np.array([row.tree for row in rows])
     cut = _cut(errors)
     high = limits([np.minimum(errors[np.isfinite(errors)], cut)], log=False, default=(0.0, 1.0))[1]
-    looks = [strategy_colour(row.name) for row in rows]
+    looks, each = [strategy_colour(row.name) for row in rows], errors.tolist()
     tree = bar(
         x=np.where(np.isfinite(errors), np.minimum(errors, cut), 0.0), y=names, orientation="h", xaxis="x2",
         showlegend=False,
-        text=[told + " →" * (cut < error < np.inf) for told, error in zip(alike(errors.tolist()), errors, strict=True)],
+        text=[told + " →" * (cut < error < np.inf) for error, told in zip(each, alike(each), strict=True)],
         textposition="outside", cliponaxis=False,
         marker={
             "color": [colour for colour, _ in looks],

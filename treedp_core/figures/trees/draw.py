@@ -13,7 +13,7 @@ from treedp_core.figures.base.draft import Draft, Trace, scatter
 from treedp_core.figures.base.style import GREY, axis, limits, look, new_figure
 from treedp_core.figures.base.text import count_text, plot_text
 from treedp_core.tree import AnyArray, FloatArray, IntArray
-from treedp_core.words import Z95
+from treedp_core.words import Z95, hover
 
 MAX_POINTS = 400
 MAX_TICKS = 10
@@ -58,18 +58,18 @@ def one_draw(
     low, high = scale.limits(values)
     style = look(mechanism, variant)
     traces = [] if sigma is None else _band(x, true, Z95 * sigma, style.colour, scale)
-    hover = "" if name is None else "%{text}<br>"
+    named = "" if name is None else "%{text}<br>"
     shared: dict[str, Any] = {"x": x, "text": None if name is None else [plot_text(name(i)) for i in node.tolist()]}
     traces += [
         scatter(
             y=scale(true), customdata=true, mode="lines", name="true count",
             line={"color": GREY, "width": 2.5, "shape": "hvh"},
-            hovertemplate=hover + f"{hover('customdata', 'whole')}<extra>true count</extra>", **shared,
+            hovertemplate=named + f"{hover('customdata', 'whole')}<extra>true count</extra>", **shared,
         ),
         scatter(
             y=scale(noisy), customdata=noisy, mode="markers", name=plot_text(label),
             marker={"color": style.colour, "symbol": style.symbol, "size": 9 if node.size <= 60 else 5},
-            hovertemplate=hover + f"{hover('customdata', 'estimate')}<extra>released</extra>", **shared,
+            hovertemplate=named + f"{hover('customdata', 'estimate')}<extra>released</extra>", **shared,
         ),
     ]  # fmt: skip
     fig = new_figure(

@@ -660,7 +660,7 @@ def test_a_format_by_hand_is_found() -> None:
     written = (
         """[f"{x:g} {x:.{n}f} {x:,} {name:>8} {y}", "%{x:,.3~r} %{y} %{customdata[0]:d}", {"tickformat": ".0%"}]"""
     )
-    assert formats_by_hand(written) == [".0%", "g", ".{n}f", ",", ",.3~r", "d"]
+    assert formats_by_hand(written) == [",.3~r", "d", ".0%", "g", ".{n}f", ","]
 
 
 # --- the map of the core ---------------------------------------------------------------------------------------------

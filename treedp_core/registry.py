@@ -25,6 +25,7 @@ TABLES: Final = {
     "allocations": "treedp_core.allocation:ALLOCATIONS",
     "metrics": "treedp_core.errors:METRICS",
     "readers": "treedp_core.records.read.readers:READERS",
+    "derivations": "treedp_core.records.derive.derivation:DERIVATIONS",
 }
 """Kinds of entries that others may add, and where their tables are; ``treedp.<kind>`` is a group of entry points."""
 MINE: Final = "own code"

@@ -157,6 +157,7 @@ def _said(recipe: Recipe, numbers: Sequence[str]) -> dict[str, Any]:
     What the plan does not say has a decimal point: were it found out, one record could have the whole file refused.
     """
     said = {"marks": {name: recipe.marks_of(name) for name in numbers}, "left_out": dict(recipe.left_out)}
+    said["derive"] = dict(recipe.derived)
     return {name: one for name, one in said.items() if one}
 
 

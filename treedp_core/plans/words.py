@@ -13,6 +13,7 @@ from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import Currency, NeighbouringRelation, Precision
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE, PriorKind, of_truth
+from treedp_core.records.derive.derivation import derived_of
 from treedp_core.records.edges import edge_text
 from treedp_core.records.recipe import MARKS
 from treedp_core.registry import CLAIM
@@ -347,6 +348,7 @@ def counted(plan: Statement) -> str:
     for column, labels in recipe.left_out:
         named = ", ".join(f"“{label}”" for label in labels)
         told.append(f"those with {named} in “{column}” are no records, and are left out")
+    told += [derived_of(text).told(level) for level, text in recipe.derived]
     told += [f"numbers in “{column}” have a {MARKS[marks]}" for column, marks in recipe.marks]
     told += [f"a text file is in {recipe.encoding}"] if recipe.encoding else []
     told += [f"of a workbook the sheet “{recipe.sheet}” is read"] if recipe.sheet else []

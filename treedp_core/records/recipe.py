@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, cast
 
 from treedp_core.checks import InputError, echo
+from treedp_core.records.derive.derivation import derived_of
 from treedp_core.records.strict_json import Json, members
 
 CODE: Final = "RECIPE"
@@ -56,6 +57,8 @@ class Recipe:
         What was said of a text file: its codec, and the mark between its cells; empty where they were found out.
     sheet : str
         Which sheet of a workbook was counted; empty where it shows but one.
+    derived : tuple of (level, text)
+        Levels that were made of a column, as `derived_of` reads them.
 
     Raises
     ------
@@ -81,9 +84,10 @@ class Recipe:
     encoding: str = ""
     delimiter: str = ""
     sheet: str = ""
+    derived: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        named = [column for column, *_ in (*self.marks, *self.left_out)]
+        named = [column for column, *_ in (*self.marks, *self.left_out, *self.derived)]
         labels = [label for _, some in self.left_out for label in some]
         _expect(len(named) + len(labels) <= MAX_ITEMS, f"at most {MAX_ITEMS} columns and labels")
         for text in (self.weight, self.unit, self.encoding, self.delimiter, self.sheet, *named, *labels):
@@ -91,12 +95,14 @@ class Recipe:
         _expect(self.bound >= 0 and not (self.bound and not self.unit), "a bound on the rows of a unit with its column")
         ordered = len(self.bounds) == 2 and self.bounds[0] < self.bounds[1] and all(map(math.isfinite, self.bounds))
         _expect(not self.bounds or ordered, "no bounds, or two in their order")
-        for pairs in (self.marks, self.left_out):
+        for pairs in (self.marks, self.left_out, self.derived):
             columns = [column for column, _ in pairs]
             _expect(columns == sorted(set(columns)), "each column once, in alphabetical order")
         for column, marks in self.marks:
             _expect(marks in MARKS, f"marks of numbers in column {echo(column)} that are known")
         _expect(all(some for _, some in self.left_out), "labels of what is left out by a column")
+        for _, text in self.derived:
+            derived_of(text)
 
     def marks_of(self, column: str) -> str:
         """Return how the numbers of a column are written: a key of `MARKS`."""
@@ -127,7 +133,9 @@ def recipe_of(given: Json) -> Recipe:
     bounds = [members({"bound": one}, "A recipe", bound=float)["bound"] for one in said["bounds"]]
     marks = [(column, _text(one)) for column, one in _pairs(said["marks"])]
     left_out = [(column, tuple(map(_text, _list(one)))) for column, one in _pairs(said["left_out"])]
-    return Recipe(**said | {"bounds": tuple(bounds), "marks": tuple(marks), "left_out": tuple(left_out)})
+    derived = [(level, _text(one)) for level, one in _pairs(said["derived"])]
+    lists = {"bounds": tuple(bounds), "marks": tuple(marks), "left_out": tuple(left_out), "derived": tuple(derived)}
+    return Recipe(**said | lists)
 
 
 def marks_in_order(given: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:

@@ -147,6 +147,7 @@ _ANSWERS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "branching": _are_factors,
     "marks": _are_marks,
     "left_out": _are_left_out,
+    "derive": lambda value: isinstance(value, dict) and all(isinstance(one, str) for one in value.values()),
 }
 
 

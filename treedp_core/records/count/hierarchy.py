@@ -16,6 +16,8 @@ from treedp_core.records.count.counting import OUTSIDE_RULES, Words, refuse_outs
 from treedp_core.records.count.row_filter import LeftOut, notices, suspected
 from treedp_core.records.count.tally import Tally, example_of, read_records, strangers_notice
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
+from treedp_core.records.derive.derivation import Derived
+from treedp_core.records.derive.derived_table import derived_as_pairs, with_derived
 from treedp_core.records.domain import Domain, levels_checked
 from treedp_core.records.read import text
 from treedp_core.records.read.file_checks import in_words
@@ -46,6 +48,7 @@ def count_hierarchy(
     outside: str = "other",
     marks: Mapping[str, str] | None = None,
     left_out: Mapping[str, Collection[str]] | None = None,
+    derive: Mapping[str, Derived | str] | None = None,
     name: str | None = None,
     options: ReadOptions | None = None,
     progress: Progress | None = None,
@@ -85,6 +88,10 @@ def count_hierarchy(
         Rows that are no records, such as totals: those with one of these labels in that column of the file, chosen or
         not; "(blank)" stands for blank cells. They are reported, and taken to be nobody's: "replace one" protects a
         record among those that are counted.
+    derive : mapping from name to Derived, or to its text, optional
+        Levels that the file does not have as columns, each made of one of its columns by a rule of `DERIVATIONS`:
+        ``{"month": "born:time:month"}``. They are named like columns from then on. A rule looks at one cell at a time,
+        so that what it makes of a record does not depend on any other.
     name : str, optional
         Name to show.
     options : ReadOptions, optional
@@ -102,8 +109,9 @@ def count_hierarchy(
     InputError
         The codes of `inspect`, of labels, of counts and of rows; ``NO_LEVELS``, ``TOO_MANY_LEVELS``,
         ``LEVEL_REPEATED``, ``COUNT_AS_LEVEL``, ``DOMAIN_LEVELS``, ``DOMAIN_COLUMNS``, ``COLUMN_UNKNOWN``,
-        ``TOO_MANY_NODES``, ``TOTAL_TOO_LARGE``, ``MARKS``, ``LEFT_OUT``; ``OUTSIDE_DOMAIN`` where records that fit no
-        category are to be refused; ``DOMAIN_IS_DATA`` when the records are given as their own public domain.
+        ``TOO_MANY_NODES``, ``TOTAL_TOO_LARGE``, ``MARKS``, ``LEFT_OUT``, ``DERIVE``; ``OUTSIDE_DOMAIN`` where records
+        that fit no category are to be refused; ``DOMAIN_IS_DATA`` when the records are given as their own public
+        domain.
 
     Examples
     --------
@@ -113,10 +121,20 @@ def count_hierarchy(
     >>> data = count_hierarchy(csv, ["region", "city"], domain=public)
     >>> data.counts.tolist(), data.report.other, data.labels.path(5)
     ([4, 2, 1, 1, 1, 1, 0, 1], 1, ('North', 'Ulm'))
+    >>> days = b"day\n2024-03-05\n2024-11-30\n2023-03-05\n"
+    >>> from treedp_core.records import domain_taken_from_the_data
+    >>> data = count_hierarchy(
+    ...     days,
+    ...     ["year", "month"],
+    ...     domain=domain_taken_from_the_data(),
+    ...     derive={"year": "day:time:year", "month": "day:time:month"},
+    ... )
+    >>> data.counts.tolist(), data.labels.path(5)
+    ([3, 1, 2, 1, 1, 1], ('2024', '2024-11'))
     """
     from treedp_core.records.read.numbers.marks import checked
 
-    table = open_table(origin, name, options)
+    table = with_derived(open_table(origin, name, options), derive)
     weight = None if weight is None else table.column(weight)
     chosen = _checked_choice(table, columns, weight)
     domain = domain.of_columns(chosen)
@@ -136,7 +154,7 @@ def count_hierarchy(
         counted = _on_public_tree(table.preview.name, tally, domain, missing, outside)
     recipe = Recipe(
         weight or "", *bound_of(quota), blanks_out=missing == "other", marks=marks_in_order(said),
-        left_out=out.as_pairs, **said_of_file(table, options),
+        left_out=out.as_pairs, derived=derived_as_pairs(table, [*chosen, *out.labels]), **said_of_file(table, options),
     )  # fmt: skip
     report = replace(counted.report, left_out=out.rows, recipe=recipe)
     found = replace(counted, report=report, source_digest=digest)

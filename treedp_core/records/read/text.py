@@ -21,6 +21,7 @@ BLANK: Final = "(blank)"
 READ_BY: Final = "READER_NOT_REVIEWED"
 """Code of the notice on data that a plug-in's reader has read."""
 OTHER: Final = "(other)"
+DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 Notice = tuple[str, str]
 _READ_BY: Final = "Read by "
 
@@ -119,13 +120,19 @@ def look_alikes(column: str, labels: Sequence[str]) -> list[Notice]:
 def in_reading_order(labels: Iterable[str]) -> list[str]:
     """Return labels in the order used for a domain taken from the data.
 
-    If all are plain whole numbers they are sorted by value, if all are intervals by their ends, else by code point; the
-    blank category comes last.
+    If all begin with a number they are sorted by it, then by the next, if all are intervals by their ends, days of the
+    week as they follow each other, else by code point; the blank category comes last.
 
     >>> in_reading_order(["10", "9", "(blank)"]), in_reading_order(["b", "10", "9"])
     (['9', '10', '(blank)'], ['10', '9', 'b'])
     >>> in_reading_order(["[18, 65)", "[5, 18)"])
     ['[5, 18)', '[18, 65)']
+    >>> (
+    ...     in_reading_order(["10-14", "0-4", "5-9"]),
+    ...     in_reading_order(["Sunday", "Monday"]),
+    ...     in_reading_order(["3", "-5", "0"]),
+    ... )
+    (['0-4', '5-9', '10-14'], ['Monday', 'Sunday'], ['-5', '0', '3'])
     >>> [len(label) for label in in_reading_order(["7" * 5000, "007", "7"])]
     [3, 1, 5000]
     """
@@ -135,7 +142,24 @@ def in_reading_order(labels: Iterable[str]) -> list[str]:
         return sorted(plain, key=_by_value) + blank
     if are_intervals(plain):
         return sorted(plain, key=lambda label: (ends_of_interval(label), label)) + blank
+    if all(map(_DECIMAL.fullmatch, plain)):
+        return sorted(plain, key=lambda label: (float(label), label)) + blank
+    if all(map(_BEGINS.match, plain)):
+        return sorted(plain, key=_by_numbers) + blank
+    if set(plain) <= set(DAYS):
+        return sorted(plain, key=DAYS.index) + blank
     return sorted(plain) + blank
+
+
+_DECIMAL: Final = re.compile(r"[+-]?\d{1,300}(?:\.\d+)?", re.ASCII)
+_BEGINS: Final = re.compile(r"\d", re.ASCII)
+_RUNS: Final = re.compile(r"(\d+)", re.ASCII)
+
+
+def _by_numbers(label: str) -> tuple[list[tuple[tuple[int, str], str]], str]:
+    """What sorts labels by the numbers in them, and by what stands between these."""
+    parts = _RUNS.split(label)[1:]
+    return [(_by_value(digits)[:2], rest) for digits, rest in zip(parts[::2], parts[1::2], strict=True)], label
 
 
 def _by_value(label: str) -> tuple[int, str, str]:

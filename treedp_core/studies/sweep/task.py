@@ -157,9 +157,10 @@ def _data(said: dict[str, Any], folder: Path) -> tuple[Dataset, dict[str, Any], 
         counts = [checks.integer("a count", one, low=0, high=checks.MAX_COUNT) for one in told["counts"]]
         return of_leaf_counts(told["branching"], counts), told, None
     told = members(
-        dict.fromkeys(("weight", "domain", "marks", "left_out", "sheet")) | said, "The data", file=str, columns=list,
+        dict.fromkeys(("weight", "domain", "marks", "left_out", "derive", "sheet")) | said, "The data",
+        file=str, columns=list,
         **dict.fromkeys(("weight", "sheet"), (str, type(None))),
-        **dict.fromkeys(("domain", "marks", "left_out"), (dict, type(None))),
+        **dict.fromkeys(("domain", "marks", "left_out", "derive"), (dict, type(None))),
     )  # fmt: skip
     path = folder / told["file"]
     try:
@@ -180,11 +181,14 @@ def _data(said: dict[str, Any], folder: Path) -> tuple[Dataset, dict[str, Any], 
 
 def reading(told: Mapping[str, Json]) -> dict[str, Any]:
     """Return what a script says of its file besides: marks of numbers, rows left out, sheet, as counting takes them."""
-    marks, left_out = told["marks"], told["left_out"]
+    marks, left_out, derive = told["marks"], told["left_out"], told["derive"]
     if isinstance(marks, dict) and not all(isinstance(one, str) for one in marks.values()):
         raise InputError("SCRIPT_VALUE", 'Expected the marks of each column as text, such as {"people": ",."}.')
+    if isinstance(derive, dict) and not all(isinstance(one, str) for one in derive.values()):
+        raise InputError("SCRIPT_VALUE", 'Expected each derived level as text, such as {"month": "born:time:month"}.')
     return {
         "marks": marks if isinstance(marks, dict) else None,
+        "derive": derive if isinstance(derive, dict) else None,
         "left_out": _values(left_out) if isinstance(left_out, dict) else None,
         "options": ReadOptions(sheet=cast("str | None", told["sheet"])),
     }

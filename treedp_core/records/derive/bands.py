@@ -1,0 +1,64 @@
+"""Numbers -> the band between two edges that they fall into."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from typing import Final
+
+import numpy as np
+
+from treedp_core.records.derive.derivation import Rule
+from treedp_core.records.edges import bin_finder, edges_as_text, edges_from_text, interval_labels
+
+_SEEN: Final = 10_000
+_BANDS: Final = 10
+_STEPS: Final = (1.0, 2.0, 5.0, 10.0)
+
+
+@lru_cache(maxsize=256)
+def band_of(option: str) -> Rule:
+    """Return what finds the band of a number; one beyond the edges is in no band.
+
+    >>> band_of("0; 18; 65; 100")("17.5"), band_of("0; 18; 65")("65"), band_of("0; 18; 65")("66")
+    ('[0, 18)', '[18, 65]', '')
+
+    Raises
+    ------
+    InputError
+        The codes of `edges_from_text`.
+    """
+    edges = np.array(edges_from_text(option))
+    return partial(_banded, (float(edges[0]), float(edges[-1])), bin_finder(edges), interval_labels(edges))
+
+
+def _banded(ends: tuple[float, float], find: object, labels: Sequence[str], label: str) -> str:
+    try:
+        value = float(label)
+    except ValueError:
+        raise ValueError("a number with a decimal point") from None
+    if not ends[0] <= value <= ends[1]:
+        return ""
+    assert callable(find)
+    return labels[int(find(np.array([value]))[0])]
+
+
+def edges_for(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return round edges, some ten bands wide, where all labels are numbers.
+
+    >>> edges_for(["3", "41.5", "97"]), edges_for(["x"])
+    (('0; 10; 20; 30; 40; 50; 60; 70; 80; 90; 100',), ())
+    """
+    try:
+        numbers = [float(label) for label in labels[:_SEEN] if label.strip()]
+    except ValueError:
+        return ()
+    low, high = min(numbers, default=math.nan), max(numbers, default=math.nan)
+    if not math.isfinite(high - low) or not low < high:
+        return ()
+    power = 10.0 ** math.floor(math.log10((high - low) / _BANDS))
+    step = next(step * power for step in _STEPS if (high - low) / (step * power) <= _BANDS)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    edges = [round(at * step, 12) for at in range(first, last + 1)]
+    return (edges_as_text(edges),) if len(edges) >= 3 else ()

@@ -1,0 +1,65 @@
+"""Codes -> their first characters: regions of a postcode, chapters of a classification."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from treedp_core.checks import InputError, echo
+from treedp_core.records.derive.derivation import CODE, Rule
+
+_SEEN: Final = 2_000
+_LONGEST: Final = 12
+_PUNCTUATION: Final = " .-/"
+
+
+def beginning(option: str) -> Rule:
+    """Return what cuts a code: its first so many characters, spaces and marks before the last of them included.
+
+    >>> beginning("2")("06075"), beginning("3")("J45.9"), beginning("5")("J45.9"), beginning("4")("0607")
+    ('06', 'J45', 'J45.9', '0607')
+
+    Raises
+    ------
+    InputError
+        ``DERIVE``.
+    """
+    if not option.isascii() or not option.isdecimal() or not 1 <= int(option[:4]) <= 100:
+        raise InputError(CODE, f"Expected how many characters of a code, 1 to 100, got {echo(option)}.")
+    return partial(_cut, int(option))
+
+
+def _cut(length: int, label: str) -> str:
+    if len(label) < length:
+        raise ValueError(f"a code of at least {length} characters")
+    return label[:length].rstrip(_PUNCTUATION)
+
+
+def named(option: str, column: str) -> str:
+    """Return the name of a level: ``first 2 of zip``."""
+    return f"first {option} of {column}"
+
+
+def lengths(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return how many first characters make groups worth a level: fewer than before, more than one, never all.
+
+    >>> lengths(["06075", "06001", "36061"]), lengths(["a", "b"]), lengths(["north", "south by east"])
+    (('2',), (), ())
+    """
+    some = [label for label in labels if label.strip()][:_SEEN]
+    sizes = {len(label) for label in some}
+    if len(some) < 3 or len(sizes) != 1 or not all(_is_code(label) for label in some):
+        return ()
+    found, before = list[str](), 1
+    for length in range(1, min(min(sizes), _LONGEST + 1)):
+        groups = len({label[:length] for label in some})
+        if before < groups < len(set(some)):
+            found.append(str(length))
+            before = groups
+    return tuple(found)
+
+
+def _is_code(label: str) -> bool:
+    plain = "".join(one for one in label if one not in _PUNCTUATION)
+    return plain.isalnum() and any(one.isdecimal() for one in plain) and " " not in label.strip()

@@ -16,7 +16,10 @@ Written = tuple[int, int | None, int | None, int | None]
 """Year, month, day, hour; None from where the text says no more."""
 _SEEN: Final = 200
 """Labels that suggestions look at."""
-_CLOCK: Final = r"(?:[T ,]\s*(?P<hour>\d{1,2})(?::?\d{2})?(?::?\d{2}(?:[.,]\d+)?)?\s*(?P<half>[AP]M)?)?\s*(?:Z|UTC|[+-]\d{2}:?\d{2})?"
+_CLOCK: Final = (
+    r"(?:[T ,]\s*(?P<hour>\d{1,2})(?::?\d{2})?(?::?\d{2}(?:[.,]\d+)?)?\s*(?P<half>[AP]M)?)?"
+    r"\s*(?:Z|UTC|[+-]\d{2}:?\d{2})?"
+)
 _YEAR_FIRST: Final = r"(?P<year>\d{4})(?:(?P<mark>[-/.]?)(?P<month>\d{1,2})(?:(?P=mark)(?P<day>\d{1,2}))?)?"
 _ORDERS: Final[dict[str, tuple[str, str]]] = {
     "": (_YEAR_FIRST, "a date that begins with its year, such as 2024-03-05"),
@@ -90,7 +93,8 @@ def _said(option: str) -> tuple[str, str]:
     if part not in PARTS or order not in _ORDERS:
         raise InputError(
             CODE,
-            f"Expected one of {', '.join(PARTS)}, and /dmy or /mdy behind it where the year is last, got {echo(option)}.",
+            f"Expected one of {', '.join(PARTS)}, and /dmy or /mdy behind it where the year is last, "
+            f"got {echo(option)}.",
         )
     return part, order
 

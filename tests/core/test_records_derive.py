@@ -33,7 +33,8 @@ def paths(data: Dataset) -> dict[tuple[str, ...], int]:
 def grouped(*columns: Any) -> dict[tuple[str, ...], int]:
     """What pandas counts."""
     frame = pd.DataFrame({i: np.asarray(one, dtype=str) for i, one in enumerate(columns)})
-    return {tuple(map(str, path)): int(n) for path, n in frame.groupby(list(frame)).size().items()}
+    sizes = frame.groupby(list(frame)).size().items()
+    return {path if isinstance(path, tuple) else (path,): int(n) for path, n in sizes}
 
 
 def moments(n: int = 3_000) -> pd.Series:

@@ -45,7 +45,7 @@ def lengths(labels: Sequence[str]) -> tuple[str, ...]:
     """Return how many first characters make groups worth a level: fewer than before, more than one, never all.
 
     >>> lengths(["06075", "06001", "36061"]), lengths(["a", "b"]), lengths(["north", "south by east"])
-    (('2',), (), ())
+    (('1',), (), ())
     """
     some = [label for label in labels if label.strip()][:_SEEN]
     sizes = {len(label) for label in some}

@@ -205,6 +205,13 @@ def test_a_rule_that_means_nothing_is_refused_before_anything_is_read(text: str)
     assert refused.value.code in ("DERIVE", "VALUE_UNKNOWN", "COLUMN_UNKNOWN", "TREE_SHAPE")
 
 
+def test_a_column_may_have_colons_in_its_name_and_a_text_that_would_mean_another_column_is_refused() -> None:
+    derived = Derived("UTC: at", "keep", '["a:b"]')
+    assert derived_of(derived.text) == derived
+    with pytest.raises(InputError, match="reads as a rule"):
+        Derived("a:time:year", "keep", '["a"]')
+
+
 def test_a_name_that_the_file_has_is_refused() -> None:
     with pytest.raises(InputError, match="The file has a column 'c' already"):
         count_hierarchy(b"c\n2024-01-01\n", ["c"], domain=FREE, derive={"c": "c:time:year"})

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from treedp_core.records.derive.derivation import Rule
+from treedp_core.records.derive.rule import Rule
 from treedp_core.records.edges import bin_finder, edges_as_text, edges_from_text, interval_labels
 
 _SEEN: Final = 10_000

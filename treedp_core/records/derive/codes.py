@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from treedp_core.checks import InputError, echo
-from treedp_core.records.derive.derivation import CODE, Rule
+from treedp_core.records.derive.rule import CODE, Rule
 
 _SEEN: Final = 2_000
 _LONGEST: Final = 12

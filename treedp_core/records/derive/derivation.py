@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from treedp_core.checks import InputError, echo
+from treedp_core.records.derive import bands, codes, spellings, times
+from treedp_core.records.derive.rule import CODE, Rule
 from treedp_core.registry import Table, lookup, table
 from treedp_core.words import MAX_LITERAL, lower_first
 
-CODE: Final = "DERIVE"
 MARK: Final = ":"
 MAX_OPTION: Final = 20_000
 """Characters of what a rule is told at most: a table of spellings is."""
-Rule = Callable[[str], str]
 
 
 @dataclass(frozen=True)
@@ -76,8 +75,10 @@ class Derived:
 
     def __post_init__(self) -> None:
         if len(self.option) > MAX_OPTION:
-            raise InputError(CODE, f"A rule is told {MAX_OPTION} characters at most.")
+            raise InputError(CODE, f"The option of a rule has {MAX_OPTION} characters at most.")
         _ = self.rule
+        if _parts_of(self.text) != (self.column, self.derivation, self.option):
+            raise InputError(CODE, f"The name of column {echo(self.column)} reads as a rule; give it another one.")
 
     @property
     def of(self) -> Derivation:
@@ -117,22 +118,17 @@ def derived_of(text: str) -> Derived:
     InputError
         ``DERIVE``; the codes of `Derived`.
     """
-    column, _, rest = text.partition(MARK)
-    derivation, _, option = rest.partition(MARK)
+    return Derived(*_parts_of(text))
+
+
+def _parts_of(text: str) -> tuple[str, str, str]:
+    """Column, rule and option: a rule is the first part that is one, as a column may have colons in its name."""
+    parts = text.split(MARK)
+    at = next((i for i, part in enumerate(parts) if i and part in DERIVATIONS), min(1, len(parts) - 1))
+    column, derivation = MARK.join(parts[:at]), parts[at]
     if not column or not derivation:
-        raise InputError(
-            CODE, f"Expected a column, a rule and what it is told, such as born:time:month, got {echo(text)}."
-        )
-    return Derived(column, derivation, option)
-
-
-def _late(module: str, name: str) -> Any:
-    """A function of a module that is imported when it is called."""
-
-    def call(*given: Any) -> Any:
-        return getattr(import_module(f"treedp_core.records.derive.{module}"), name)(*given)
-
-    return call
+        raise InputError(CODE, f"Expected a column, a rule and its option, such as born:time:month, got {echo(text)}.")
+    return column, derivation, MARK.join(parts[at + 1 :])
 
 
 def _of(what: str, option: str, column: str) -> str:
@@ -140,27 +136,11 @@ def _of(what: str, option: str, column: str) -> str:
 
 
 DERIVATIONS: Final[Table[Derivation]] = table(
-    Derivation(
-        "time", "Dates and times", _late("times", "part_of"), _late("times", "parts_in"), _late("times", "named"),
-    ),
-    Derivation(
-        "prefix", "First characters of a code", _late("codes", "beginning"), _late("codes", "lengths"),
-        _late("codes", "named"),
-    ),
-    Derivation(
-        "bands", "Bands of a number", _late("bands", "band_of"), _late("bands", "edges_for"), partial(_of, "band"),
-        "number",
-    ),
-    Derivation(
-        "spelling", "One spelling", _late("spellings", "one_spelling"), _late("spellings", "ways"),
-        partial(_of, "spelling"),
-    ),
-    Derivation(
-        "names", "Own names", _late("spellings", "renamed"), _late("spellings", "nothing"), partial(_of, "name"),
-    ),
-    Derivation(
-        "keep", "A list, and the rest", _late("spellings", "listed_only"), _late("spellings", "nothing"),
-        partial(_of, "group"),
-    ),
-)  # fmt: skip
+    Derivation("time", "Dates and times", times.part_of, times.parts_in, times.named),
+    Derivation("prefix", "First characters of a code", codes.beginning, codes.lengths, codes.named),
+    Derivation("bands", "Bands of a number", bands.band_of, bands.edges_for, partial(_of, "band"), "number"),
+    Derivation("spelling", "One spelling", spellings.one_spelling, spellings.ways, partial(_of, "spelling")),
+    Derivation("names", "Own names", spellings.renamed, spellings.nothing, partial(_of, "name")),
+    Derivation("keep", "A list, and the rest", spellings.listed_only, spellings.nothing, partial(_of, "group")),
+)
 """All rules are public: what they make of a label does not depend on any other row."""

@@ -11,7 +11,8 @@ import numpy as np
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.arrays import indices_of
-from treedp_core.records.derive.derivation import CODE, Derived, derived_of
+from treedp_core.records.derive.derivation import Derived, derived_of
+from treedp_core.records.derive.rule import CODE
 from treedp_core.records.read.readers import Batch
 from treedp_core.records.read.table_reader import TableReader
 from treedp_core.records.read.text import normalise

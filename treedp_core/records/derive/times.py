@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from typing import Final
 
 from treedp_core.checks import InputError, echo
-from treedp_core.records.derive.derivation import CODE, Rule
+from treedp_core.records.derive.rule import CODE, Rule
 from treedp_core.records.read.text import DAYS
 
 Written = tuple[int, int | None, int | None, int | None]

@@ -270,18 +270,23 @@ def _sized(one: Target, error: float) -> str:
 def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequence[Met]) -> Draft:
     """Return who gets what of the smallest budget, shares (n_levels,), and each error against its target beside.
 
-    Without shares and targets the axes stand alone.
+    Where two or more levels get something or have a target, the others have no row. Without shares and targets the axes
+    stand alone.
 
     >>> one = Met(1, "within 5 %", 1.0, "5 %", 2.5, "12.5 %")
     >>> [trace.x.tolist() for trace in targets_met([0.0, 1.0], ["all", "state"], [one]).figure().data]
     [[0.0, 1.0], [1.0], [2.5]]
     """
-    names = [plot_text(name, 24) for name in level_names]
+    asked, levels = {one.level for one in met}, list(range(len(level_names)))
+    busy = [i for i in levels if (shares and shares[i]) or i in asked]
+    levels = busy if shares and len(busy) > 1 else levels
+    names, parts = [plot_text(level_names[i], 24) for i in levels], [shares[i] for i in levels if shares]
+    met = [replace(one, level=levels.index(one.level)) for one in met]
     rows = np.arange(len(names), dtype=np.float64)
     share = bar(
-        x=np.array(shares), y=rows[: len(shares)], orientation="h", showlegend=False, width=0.6,
-        marker={"color": [level_colour(i, len(names)) for i in range(len(names))], "line": {"width": 1, "color": EDGE}},
-        text=[percent(part) if part else "" for part in shares], textposition="outside", cliponaxis=False,
+        x=np.array(parts), y=rows[: len(parts)], orientation="h", showlegend=False, width=0.6,
+        marker={"color": [level_colour(i, len(level_names)) for i in levels], "line": {"width": 1, "color": EDGE}},
+        text=[percent(part) if part else "" for part in parts], textposition="outside", cliponaxis=False,
         hovertemplate=f"%{{customdata}}: {hover('x', 'percent')}<extra></extra>", customdata=names,
     )  # fmt: skip
     worst = max([one.equal for one in met if np.isfinite(one.equal)], default=1.0)

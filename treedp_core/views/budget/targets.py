@@ -30,8 +30,8 @@ from treedp_core.words import literal, plain, privacy_text
 NO_PRIOR = "The search needs a prior to look at."
 TO_COME = "The smallest ε is not known yet: see below."
 PANELS = (
-    "Left: each level's share of the smallest budget. Right: the error at each target, that of an equal split, and "
-    "what is wanted, as bars and in numbers."
+    "Left: the share of each level that gets any of the smallest budget. Right: the error at each target, that of an "
+    "equal split, and what is wanted, as bars and in numbers."
 )
 
 

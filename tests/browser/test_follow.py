@@ -100,7 +100,7 @@ def test_arrow_keys_show_it_first_and_a_reader_is_told_once_they_rest(page: Any,
     visit(page, f"{server.url}/protects")
     page.locator(".st-key-eps input[type=range]").focus()
     before = said(page)
-    eventually(lambda: page.evaluate("() => !document.querySelector('html.waits')"))
+    settle(page)  # the figures of the nearest values have come
     page.keyboard.press("ArrowRight")
     eventually(lambda: said(page)[0] != before[0])
     first = page.evaluate(DRAWN)

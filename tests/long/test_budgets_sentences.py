@@ -104,7 +104,7 @@ def test_small_town_s_large_districts() -> None:
 
 
 def test_what_asks_about_nothing_is_refused() -> None:
-    with refuses("TARGET_RANGE", "no count of at least 1000"):
+    with refuses("TARGET_RANGE", "no count of at least 1\u202f000"):
         smallest_budget(six(), [Target(1, Ask.EVERY_NODE, 0.1, 0.95, among=1000)])
     for wrong in ({"part": 0.0}, {"part": 1.5}, {"among": -1.0}):
         with pytest.raises(InputError):

@@ -74,8 +74,9 @@ def test_an_address_and_a_shared_link_keep_what_a_link_set_when_another_setting_
     monkeypatch.setattr(jobs, "pool", Later)
     app = open_page(page, **SET[page])
     assert query(app).items() >= {key: [value] for key, value in SET[page].items()}.items()
-    widget(app, "eps").set_value(5.0).run()
-    kept = {key: [value] for key, value in (SET[page] | {"eps": "5"}).items()}
+    other, value = ("bud_margins", 2.0) if page == "budget" else ("eps", 5.0)  # there ε is what is sought
+    widget(app, other).set_value(value).run()
+    kept = {key: [text] for key, text in (SET[page] | {other: f"{value:g}"}).items()}
     assert query(app).items() >= kept.items()
     assert parse_qs(urlsplit(shared_link(app)).query).items() >= query(app).items(), "nothing was lost on the way"
     assert not app.toast and not app.exception

@@ -167,8 +167,9 @@ def test_an_answer_that_comes_after_back_is_no_entry_of_the_history(page: Any, s
     page.keyboard.press("ArrowRight")
     said = until_it_says_no_more(page, answers)
     for _ in range(times):
+        before_it = page.url
         page.evaluate("history.back()")
-        page.wait_for_timeout(200)
+        page.wait_for_function("url => window.location.href !== url", arg=before_it)
     said += until_it_says_no_more(page, answers)
     for socket, message in said:
         socket.send(message)

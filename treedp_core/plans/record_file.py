@@ -128,7 +128,7 @@ def recount(plan: Statement, origin: Origin, options: ReadOptions | None = None)
     missing = "other" if recipe.blanks_out else "category"
     return count_hierarchy(
         origin, columns(plan), domain=_domain(plan), weight=weight, unit=unit, contributions=bound, missing=missing,
-        outside=elsewhere, options=options, **_said(recipe, numbers),
+        outside=elsewhere, options=options, derive=dict(recipe.derived) or None, **_said(recipe, numbers),
     )  # fmt: skip
 
 
@@ -157,7 +157,6 @@ def _said(recipe: Recipe, numbers: Sequence[str]) -> dict[str, Any]:
     What the plan does not say has a decimal point: were it found out, one record could have the whole file refused.
     """
     said = {"marks": {name: recipe.marks_of(name) for name in numbers}, "left_out": dict(recipe.left_out)}
-    said["derive"] = dict(recipe.derived)
     return {name: one for name, one in said.items() if one}
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from browsing import WINDOW, LiveServer, eventually, resize, settle, visit
 from oracles_figures import near
+from phone import faults
 
 pytestmark = pytest.mark.browser
 
@@ -197,3 +198,14 @@ def test_the_smallest_epsilon_follows_the_margins(page: Any, server: LiveServer)
     settle(page)
     assert "bud_margins=2" in page.url
     assert is_same(said(page), under_the_hand), (said(page), under_the_hand)
+
+
+BOTH_AT_ONCE = """() => window.addEventListener('resize', () =>
+  document.querySelector('.st-key-eps').dispatchEvent(new PointerEvent('pointerover', { bubbles: true })))"""
+
+
+def test_a_window_that_changes_while_a_hand_comes_near_is_heeded(page: Any, server: LiveServer) -> None:
+    """Streamlit sends what the page tells in one moment as one, to the part of the page that one of them is of."""
+    visit(page, f"{server.url}/budget?bud_view=custom")
+    page.evaluate(BOTH_AT_ONCE)
+    assert faults(page, ".st-key-stage", "custom") == []

@@ -21,7 +21,7 @@ from pages.ui.inputs.setting import key_of
 from pages.ui.inputs.settings import REG
 from pages.ui.inputs.text import pieces
 from pages.ui.page import page
-from pages.ui.page.scripts import script
+from pages.ui.page.scripts import script, times_told
 from pages.ui.page.view import Seen, line_of, moved
 from pages.ui.session import uploads
 from treedp_core.checks import InputError
@@ -112,7 +112,7 @@ class Stage:
 
     @cached_property
     def settings(self) -> list[Any]:
-        """What every setting was when the page ran."""
+        """What every setting was when the page ran, and how often the browser had told what concerns all of it."""
         return _settings()
 
     @cached_property
@@ -245,7 +245,7 @@ class Stage:
 
 
 def _settings() -> list[Any]:
-    return [one.value for one in REG.values()]
+    return [times_told(), *(one.value for one in REG.values())]
 
 
 def _come_near() -> None:

@@ -21,7 +21,7 @@ import streamlit as st
 
 from pages.ui.inputs.text import lit
 from pages.ui.notebook import book, disk, notebook_file, session_study
-from pages.ui.page.scripts import script
+from pages.ui.page.scripts import of_all, script
 from pages.ui.session import uploads
 from pages.ui.session.streamlit_compat import add_file
 from pages.ui.tables import session_tables, worker_read
@@ -245,6 +245,7 @@ def _address(auto: _Auto) -> str:
     return add_file(auto.written.content, f"application/octet-stream; export={auto.token}", "autosave")
 
 
+@of_all
 def _told() -> None:
     """Take in what the browser says: anybody may send anything."""
     told = st.session_state[_KEY].told

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from functools import partial
-from typing import Final
+from functools import partial, wraps
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import streamlit as st
@@ -51,6 +51,29 @@ def _chosen(key: str, names: tuple[str, ...], on_choose: Callable[[str], None]) 
 
 _PACKAGE: Final = "treedp"
 _NAMES: Final = ("shell", "sortable", "splitbar", "autosave", "ranges", "guess", "follow")
+
+
+_TOLD: Final = "_times_told"
+
+
+def of_all(callback: Callable[..., None]) -> Callable[..., None]:
+    """Mark a callback of what concerns all of a page: see `times_told`."""
+
+    @wraps(callback)
+    def counted(*args: Any) -> None:
+        st.session_state[_TOLD] = times_told() + 1
+        callback(*args)
+
+    return counted
+
+
+def times_told() -> int:
+    """Return how often the browser told what concerns all of a page.
+
+    What it tells in one moment is sent as one, and goes to one part of the page if any of it does: that part is to run
+    all, where this has grown.
+    """
+    return int(st.session_state.get(_TOLD, 0))
 
 
 _made: Final[WeakKeyDictionary[Hashable, dict[tuple[str, bool], ComponentRenderer]]] = WeakKeyDictionary()

@@ -14,7 +14,7 @@ from pages.ui.inputs.settings import PRESENT, SHARED, SLIDE, SLIDES
 from pages.ui.notebook import undo
 from pages.ui.page import address, slides
 from pages.ui.page.page import NARROW, Page
-from pages.ui.page.scripts import script
+from pages.ui.page.scripts import of_all, script
 from pages.ui.server import classroom, qr
 from pages.ui.session.streamlit_compat import drawing_file
 from pages.ui.tables.upload_slot import COME
@@ -61,6 +61,7 @@ def run(where: DeltaGenerator, page: Page, pages: Sequence[Page]) -> None:
         )  # fmt: skip
 
 
+@of_all
 def _pressed() -> None:
     """Heed what the page tells of its window: "narrow", "wide", and how large text is to be in a presentation.
 
@@ -74,6 +75,7 @@ def _pressed() -> None:
         st.session_state[PRESENTED] = int(told)
 
 
+@of_all
 def _heard(page: Page) -> None:
     """Do what each key stands for that was pressed and has not been heeded yet."""
     told = st.session_state[_KEY].heard

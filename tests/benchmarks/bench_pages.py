@@ -49,7 +49,7 @@ CLOCK = """() => {
     ? Boolean(figure.querySelector('.main-svg, canvas, svg')) : record.target.contains(figure)
     && [...record.addedNodes].some(node => node.contains(figure) && figure.querySelector('.main-svg, canvas, svg'));
   const seen = ({attributeName, target}) => attributeName !== 'data-test-script-state'
-    && !(target.nodeType === 1 ? target : target.parentElement)?.closest('.st-key-follow');
+    && (target.nodeType === 1 ? target : target.parentElement)?.closest('body, .st-key-follow')?.matches('body');
   for (const press of ['keydown', 'pointerdown', 'pointerup']) addEventListener(press, clock.reset, true);
   const painted = then => requestAnimationFrame(() => setTimeout(() => then(performance.now())));
   clock.follow = key => {

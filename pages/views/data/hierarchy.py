@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -22,6 +22,7 @@ from pages.ui.tables.upload_slot import Table, left_out_asked
 from pages.ui.tables.worker_read import Reading, leaves_listed_in
 from pages.ui.upload.bins import KEPT, BinsAsked, unit_asked, warn_of_cut, weight_asked
 from pages.ui.upload.upload import Count, count_again, notice
+from pages.views.data import derived_levels
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.figures.trees.icicle import icicle
@@ -154,20 +155,12 @@ def taken_from_the_data_warning() -> None:
 
 def _columns(table: Table, asked: DeltaGenerator, grown: DeltaGenerator) -> Count | None:
     before = table.before if "domain" in table.before else {}
-    last = [name for name in before.get("columns", ()) if name in table.preview.columns]
+    made = derived_levels.made_of(table)
     with asked:
-        if table.columns is not None:
-            _suggestion(table, table.columns)
-        chosen = st.multiselect(
-            "Columns of the hierarchy, from the top", table.preview.columns, key=table.key("columns"),
-            default=None if table.key("columns") in st.session_state else last,
-            max_selections=checks.MAX_LEVEL_COLUMNS,
-            help="From coarse to fine: for example region, state, county. The list below changes their order.",
-        )  # fmt: skip
-        _levels(table, chosen)
-    if table.columns is not None and chosen:
+        more, chosen = _chosen(table, made, before)
+    if more.columns is not None and chosen:
         with grown:
-            _tree_so_far(table.columns, chosen)
+            _tree_so_far(more.columns, chosen)
     left, right = st.columns(2)
     with left:
         weight, marks = weight_asked(table)
@@ -180,7 +173,7 @@ def _columns(table: Table, asked: DeltaGenerator, grown: DeltaGenerator) -> Coun
         unit = unit_asked(table)
         how = _domain_asked(table)
     domain = _domain(table, how, chosen, weight, marks)
-    out = left_out_asked(table, chosen, weight) if chosen else {}
+    out = left_out_asked(more, chosen, weight) if chosen else {}
     if not chosen or marks is None:
         return None
 
@@ -189,9 +182,28 @@ def _columns(table: Table, asked: DeltaGenerator, grown: DeltaGenerator) -> Coun
             count_hierarchy, chosen, domain=domain(), weight=weight, unit=unit,
             contributions=CONTRIBUTIONS.value, missing=missing,
             marks=marks or None, left_out=out or None,
+            derive={name: how for name, how in made.items() if name in (*chosen, *out)} or None,
         )  # fmt: skip
 
     return count
+
+
+def _chosen(table: Table, made: dict[str, str], before: Mapping[str, Any]) -> tuple[Table, list[str]]:
+    """Ask for the levels; return the table as if its file had those that are made, and what is chosen."""
+    with st.container(horizontal=True):
+        if table.columns is not None:
+            _suggestion(table, table.columns)
+        derived_levels.offered(table, made)
+    more = derived_levels.grown(table, made)
+    chosen = st.multiselect(
+        "Columns of the hierarchy, from the top", more.preview.columns, key=table.key("columns"),
+        default=None if table.key("columns") in st.session_state
+        else [name for name in before.get("columns", ()) if name in more.preview.columns],
+        max_selections=checks.MAX_LEVEL_COLUMNS,
+        help="From coarse to fine: for example region, state, county. The list below changes their order.",
+    )  # fmt: skip
+    _levels(table, more.columns, chosen)
+    return more, chosen
 
 
 def _suggestion(table: Table, columns: HeldColumns) -> None:
@@ -207,9 +219,8 @@ def _suggestion(table: Table, columns: HeldColumns) -> None:
         )  # fmt: skip
 
 
-def _levels(table: Table, chosen: list[str]) -> None:
+def _levels(table: Table, columns: HeldColumns | None, chosen: list[str]) -> None:
     """Show the chosen columns, to be put in another order, and how many values and leaves they make."""
-    columns = table.columns
     if columns is not None and set(chosen) <= set(columns.preview.columns):
         notes = _notes(columns, chosen)
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -14,6 +15,8 @@ from treedp_core.records.edges import bin_finder, edges_as_text, edges_from_text
 
 _SEEN: Final = 10_000
 _BANDS: Final = 10
+_FEW: Final = 150
+"""Numbers one after the other that may still be ages."""
 _STEPS: Final = (1.0, 2.0, 5.0, 10.0)
 
 
@@ -54,6 +57,8 @@ def edges_for(labels: Sequence[str]) -> tuple[str, ...]:
         numbers = [float(label) for label in labels[:_SEEN] if label.strip()]
     except ValueError:
         return ()
+    if len(numbers) > _FEW and all(after == before + 1 for before, after in pairwise(numbers)):
+        return ()  # numbers of rows
     low, high = min(numbers, default=math.nan), max(numbers, default=math.nan)
     if not math.isfinite(high - low) or not low < high:
         return ()

@@ -49,7 +49,7 @@ def lengths(labels: Sequence[str]) -> tuple[str, ...]:
     """
     some = [label for label in labels if label.strip()][:_SEEN]
     sizes = {len(label) for label in some}
-    if len(some) < 3 or len(sizes) != 1 or not all(_is_code(label) for label in some):
+    if len(some) < 3 or len(sizes) != 1 or _are_numbers(some) or not all(_is_code(label) for label in some):
         return ()
     found, before = list[str](), 1
     for length in range(1, min(min(sizes), _LONGEST + 1)):
@@ -58,6 +58,20 @@ def lengths(labels: Sequence[str]) -> tuple[str, ...]:
             found.append(str(length))
             before = groups
     return tuple(found)
+
+
+def usual(lengths: Sequence[str]) -> list[list[str]]:
+    """Return the cuts that classifications have most often, at 2 and 3, or else the first two.
+
+    >>> usual(("1", "2", "3", "4")), usual(("1", "4"))
+    ([['2', '3']], [['1', '4']])
+    """
+    return [[one for one in lengths if one in ("2", "3")] or list(lengths[:2])]
+
+
+def _are_numbers(labels: Sequence[str]) -> bool:
+    """Whether they are small numbers rather than codes: none of three digits or less begins with 0."""
+    return all(label.isdecimal() and len(label) <= 3 and not label.startswith("0") for label in labels)
 
 
 def _is_code(label: str) -> bool:

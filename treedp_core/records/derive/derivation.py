@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, Literal
+from typing import Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.derive import bands, codes, spellings, times
@@ -31,12 +31,18 @@ class Derivation:
     rule : function
         What it is told (text) -> a function of a label that is not blank; "" where that is no value. What it is told is
         refused by `InputError`, a label that it cannot read by `ValueError` with the words for what it expects.
-    reads : {"label", "number"}
-        Kind of column.
     suggest : function
         Distinct labels -> what it may be told of them, the likely first; none where the rule does not fit.
     names : function
         What it is told, and the column -> the name of the level.
+    trees : function
+        What it may be told -> what of that makes levels of one tree, from coarse to fine, for each that people want.
+    goes_on : bool
+        Whether the column itself is the level below.
+    example : str
+        What people may type; of several lines where they need as many.
+    typed : function
+        What people typed -> what the rule is told.
     """
 
     name: str
@@ -44,7 +50,10 @@ class Derivation:
     rule: Callable[[str], Rule]
     suggest: Callable[[Sequence[str]], tuple[str, ...]]
     names: Callable[[str, str], str]
-    reads: Literal["label", "number"] = "label"
+    trees: Callable[[Sequence[str]], Sequence[Sequence[str]]] = lambda options: [[one] for one in options]
+    goes_on: bool = False
+    example: str = ""
+    typed: Callable[[str], str] = str.strip
 
 
 @dataclass(frozen=True)
@@ -136,11 +145,17 @@ def _of(what: str, option: str, column: str) -> str:
 
 
 DERIVATIONS: Final[Table[Derivation]] = table(
-    Derivation("time", "Dates and times", times.part_of, times.parts_in, times.named),
-    Derivation("prefix", "First characters of a code", codes.beginning, codes.lengths, codes.named),
-    Derivation("bands", "Bands of a number", bands.band_of, bands.edges_for, partial(_of, "band"), "number"),
-    Derivation("spelling", "One spelling", spellings.one_spelling, spellings.ways, partial(_of, "spelling")),
-    Derivation("names", "Own names", spellings.renamed, spellings.nothing, partial(_of, "name")),
-    Derivation("keep", "A list, and the rest", spellings.listed_only, spellings.nothing, partial(_of, "group")),
-)
+    Derivation("time", "Dates and times", times.part_of, times.parts_in, times.named, times.calendars,
+               example="quarter/dmy"),
+    Derivation("prefix", "First characters of a code", codes.beginning, codes.lengths, codes.named,
+               codes.usual, goes_on=True, example="3"),
+    Derivation("spelling", "One spelling", spellings.one_spelling, spellings.ways, partial(_of, "spelling"),
+               example="case"),
+    Derivation("bands", "Bands of a number", bands.band_of, bands.edges_for, partial(_of, "band"),
+               example="0; 18; 65; 100"),
+    Derivation("names", "Own names", spellings.renamed, spellings.nothing, partial(_of, "name"),
+               example="NRW = Nordrhein-Westfalen\nBY = Bayern", typed=spellings.names_typed),
+    Derivation("keep", "A list, and the rest", spellings.listed_only, spellings.nothing, partial(_of, "group"),
+               example="Ulm\nBonn", typed=spellings.list_typed),
+)  # fmt: skip
 """All rules are public: what they make of a label does not depend on any other row."""

@@ -114,9 +114,9 @@ class DerivedTable(TableReader):
                 raise InputError(
                     CODE, f"The cell of column {column} in row {whole(row)} is not read: expected {error}."
                 ) from None
-        return pa.DictionaryArray.from_arrays(
-            encoded.indices.cast(pa.int32()), pa.array([known[label] for label in raw], pa.string())
-        )
+        words = {word: at for at, word in enumerate(dict.fromkeys(known[label] for label in raw))}
+        codes = pa.array([words[known[label]] for label in raw], pa.int32())
+        return pa.DictionaryArray.from_arrays(codes.take(encoded.indices), pa.array(words, pa.string()))
 
 
 def _as_text(array: pa.Array) -> pa.Array:

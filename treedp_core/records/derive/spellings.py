@@ -98,6 +98,36 @@ def listed_only(option: str) -> Rule:
     return partial(_kept, frozenset(given))
 
 
+def names_typed(text: str) -> str:
+    """Return own names as the rule is told, from "old = new", or both with a tab between them, a line each.
+
+    >>> names_typed("NRW = Nordrhein-Westfalen")
+    '{"NRW": "Nordrhein-Westfalen"}'
+
+    Raises
+    ------
+    InputError
+        ``DERIVE``.
+    """
+    names = dict[str, str]()
+    for nth, line in enumerate(text.splitlines(), 1):
+        old, mark, new = line.partition("\t" if "\t" in line else "=")
+        if mark and old.strip():
+            names[old.strip()] = new.strip()
+        elif line.strip():
+            raise InputError(CODE, f"Expected old = new in line {nth}, got {echo(line)}.")
+    return json.dumps(names, ensure_ascii=False)
+
+
+def list_typed(text: str) -> str:
+    """Return a list as the rule is told, from a label a line.
+
+    >>> list_typed("Ulm")
+    '["Ulm"]'
+    """
+    return json.dumps([line.strip() for line in text.splitlines() if line.strip()], ensure_ascii=False)
+
+
 def _kept(some: frozenset[str], label: str) -> str:
     return label if label in some else REST
 

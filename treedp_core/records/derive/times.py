@@ -16,6 +16,8 @@ Written = tuple[int, int | None, int | None, int | None]
 """Year, month, day, hour; None from where the text says no more."""
 _SEEN: Final = 200
 """Labels that suggestions look at."""
+_LIKELY: Final = range(1600, 2200)
+"""Years of what is taken for a date; any other may be a code."""
 _CLOCK: Final = (
     r"(?:[T ,]\s*(?P<hour>\d{1,2})(?::?\d{2})?(?::?\d{2}(?:[.,]\d+)?)?\s*(?P<half>[AP]M)?)?"
     r"\s*(?:Z|UTC|[+-]\d{2}:?\d{2})?"
@@ -38,6 +40,8 @@ def _read(written: str, order: str) -> Written:
         None if (part := found[name]) is None else int(part) for name in ("year", "month", "day", "hour")
     )
     assert year is not None
+    if found["mark"] == "" and {len(found[name] or "12") for name in ("month", "day")} != {2}:
+        raise ValueError(expected)  # without marks each part has its digits
     if found["half"] and hour is not None:
         if not 1 <= hour <= 12:
             raise ValueError(expected)
@@ -86,6 +90,7 @@ PARTS: Final[dict[str, tuple[str, Callable[[Written], str]]]] = {
     "clock": ("hour of the day", lambda at: f"{_hour(at):02d}h"),
 }
 """What a level may be, the coarse first: what people call it, and its label. Weeks are those of ISO 8601."""
+_CALENDAR: Final = ("year", "month", "day")
 
 
 def _said(option: str) -> tuple[str, str]:
@@ -137,10 +142,26 @@ def parts_in(labels: Sequence[str]) -> tuple[str, ...]:
     return tuple(part + order for part, order in found)
 
 
+def calendars(options: Sequence[str]) -> list[list[str]]:
+    """Return years, months and days of each order in which dates can be read.
+
+    >>> calendars(["year/dmy", "year/mdy", "month/dmy", "month/mdy", "week/dmy"])
+    [['year/dmy', 'month/dmy'], ['year/mdy', 'month/mdy']]
+    """
+    told = [_said(option) for option in options]
+    return [
+        [option for option, (part, way) in zip(options, told, strict=True) if way == order and part in _CALENDAR]
+        for order in dict.fromkeys(way for _, way in told)
+    ]
+
+
 def _fits(labels: Sequence[str], part: str, order: str) -> bool:
     try:
         for label in labels:
-            PARTS[part][1](_read(label, order))
+            written = _read(label, order)
+            PARTS[part][1](written)
+            if written[0] not in _LIKELY:
+                return False
     except ValueError:
         return False
     return bool(labels)

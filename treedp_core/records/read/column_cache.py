@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -111,7 +112,7 @@ class _Gathered:
 
     def held(self, table: TableReader) -> HeldColumns:
         refuse_no_rows(self.rows)
-        columns = {name: _joined(self.parts.pop(name)) for name in list(self.parts)}
+        columns = {name: joined(self.parts.pop(name)) for name in list(self.parts)}
         seen = table.preview
         table.leaps()
         names = tuple(name for name in seen.columns if name in columns)
@@ -123,7 +124,7 @@ class _Gathered:
         return HeldColumns(
             seen.name, pa.table([columns[name] for name in names], names=list(names)), preview, table.reader.first_row,
             table.digest(), tuple(name for name in seen.columns if name not in columns),
-            {name: _distinct(columns[name]) for name in names},
+            {name: distinct(columns[name]) for name in names},
             tuple(name for name in names if _is_numeric(columns[name])),
         )  # fmt: skip
 
@@ -154,7 +155,7 @@ def _has_codes(array: pa.Array) -> bool:
     return bool(pa.types.is_dictionary(array.type))
 
 
-def _joined(parts: list[pa.Array]) -> pa.Array:
+def joined(parts: Sequence[pa.Array]) -> pa.Array:
     """Return the batches of a column as one array, every distinct value once."""
     kinds = {part.type.value_type for part in parts if _has_codes(part)}
     if not kinds:
@@ -164,7 +165,7 @@ def _joined(parts: list[pa.Array]) -> pa.Array:
     return _narrow(pa.chunked_array(alike, kind).unify_dictionaries().combine_chunks())
 
 
-def _distinct(column: pa.Array) -> int:
+def distinct(column: pa.Array) -> int:
     """Return how many values occur."""
     return len(column.dictionary) if _has_codes(column) else int(pc.count_distinct(column).as_py())
 

@@ -1,0 +1,173 @@
+"""Levels made of a column of a file that waits: proposed by its first labels, made by one press, each undone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Final
+
+import streamlit as st
+
+from pages.ui.inputs.refusals import refusal, refusal_in_passing
+from pages.ui.inputs.setting import key_of
+from pages.ui.inputs.text import lit
+from pages.ui.tables import store
+from pages.ui.tables.upload_slot import Table
+from treedp_core.checks import InputError
+from treedp_core.records.derive.derivation import DERIVATIONS, MAX_OPTION, Derivation, Derived, derived_of
+from treedp_core.records.derive.proposals import Proposal, held_with, labels_seen, proposals
+from treedp_core.words import MAX_LITERAL
+
+MOST_OFFERED: Final = 3
+"""Proposals that stand beside each other; the others are among the rules."""
+READ_OFF: Final = "Read off the first labels (NOT PRIVATE); the rule that you press is fixed, and public."
+
+
+def made_of(table: Table) -> dict[str, str]:
+    """Return the levels that were made of columns of a table, by their names, and how."""
+    made: dict[str, str] = st.session_state.setdefault(
+        table.key("derived"), {name: str(how) for name, how in (table.before.get("derive") or {}).items()}
+    )
+    return made
+
+
+def grown(table: Table, made: dict[str, str]) -> Table:
+    """Return a table as if its file had these levels as well: what is asked of it is asked of them too.
+
+    Where a cell does not fit its rule, that is said, and only the names of the levels are known.
+    """
+    held, more = table.columns, None
+    if held is not None:
+        try:
+            more = held_with(held, made)
+        except InputError as error:
+            refusal(error)
+    return replace(table, preview=replace(table.preview, columns=(*table.preview.columns, *made)), columns=more)
+
+
+def offered(table: Table, made: dict[str, str]) -> None:
+    """Offer the levels that columns could be made into, each by one press; all rules are in a window of their own."""
+    labels = _labels(table)
+    found = proposals(labels)
+    left = [one for one in found if any(level.text not in made.values() for level in one.made)]
+    for one in left[:MOST_OFFERED]:
+        st.button(
+            f"{lit(one.column, 24)}: {' › '.join(lit(name, 24) for name in one.levels)}",
+            key=f"{table.file.slot}_make_{key_of(one)}", icon=":material/add:", on_click=_make,
+            args=(_places(table), one.made, one.column if one.goes_on else ""), help=f"{_told(one)}. {READ_OFF}",
+        )  # fmt: skip
+    with st.popover(f"Make levels{f' ({len(made)})' if made else ''}", icon=":material/call_split:"):
+        with st.container(horizontal=True):
+            for name, how in made.items():
+                st.button(lit(name, 40), key=f"{table.file.slot}_undo_{key_of(name, how)}", icon=":material/close:",
+                          on_click=_undo, args=(_places(table), name), type="tertiary",
+                          help=f"{lit(derived_of(how).told(name))}. Press to take it away again.")  # fmt: skip
+        _own(table, labels, found)
+
+
+def _told(one: Proposal) -> str:
+    return "; ".join(lit(made.told(made.level)) for made in one.made)
+
+
+def _labels(table: Table) -> dict[str, list[str]]:
+    """Labels of each column: of those in memory, or else of the first rows."""
+    held = table.columns
+    if held is not None:
+        return store.remember(("labels seen", held.source_digest), lambda: labels_seen(held))
+    rows = table.preview.rows
+    return {name: [row[j] for row in rows if j < len(row)] for j, name in enumerate(table.preview.columns)}
+
+
+def _own(table: Table, labels: dict[str, list[str]], found: Sequence[Proposal]) -> None:
+    """Ask for a column, a rule and what it is told."""
+    columns = list(table.preview.columns)
+    first = columns.index(found[0].column) if found else 0
+    left, right = st.columns(2)
+    at = left.selectbox(
+        "Column", range(len(columns)), index=first, key=table.key("derive_column"),
+        format_func=columns.__getitem__, help="What levels are made of.",
+    )  # fmt: skip
+    column = columns[at]
+    some = labels.get(column, [])
+    fits = [name for name, one in DERIVATIONS.items() if one.suggest(some)]
+    rules = list(DERIVATIONS.values())
+    by = right.selectbox(
+        "Rule", range(len(rules)), index=rules.index(DERIVATIONS[fits[0]]) if fits else 0,
+        key=table.key("derive_rule", column), format_func=lambda at: rules[at].label,
+        help="What makes a label of a level of one label of the column; it looks at nothing else.",
+    )  # fmt: skip
+    one = rules[by]
+    options = _options(table, column, one, some)
+    st.button(
+        "Make", key=table.key("derive_make"), type="primary", disabled=not options, on_click=_try,
+        args=(_places(table), column, one.name, options, one.suggest(some)),
+        help="Add these levels below those that are chosen.",
+    )  # fmt: skip
+
+
+def _options(table: Table, column: str, one: Derivation, some: Sequence[str]) -> list[str]:
+    suggested = one.suggest(some)
+    chosen: list[str] = []
+    if suggested:
+        chosen = st.pills(
+            "Into levels", suggested, selection_mode="multi", key=table.key("derive_options", column, one.name),
+            default=suggested if len(suggested) == 1 else None,
+            format_func=lambda option: lit(one.names(option, column), MAX_LITERAL), help=READ_OFF,
+        )  # fmt: skip
+    ask = st.text_area if "\n" in one.example else st.text_input
+    typed = ask(
+        "Or typed" if suggested else "As you say it", key=table.key("derive_told", column, one.name),
+        max_chars=MAX_OPTION, placeholder=one.example, help=f"For example {lit(one.example.replace(chr(10), ', '))}.",
+    )  # fmt: skip
+    return [*chosen, *([typed] if typed.strip() else [])]
+
+
+# What buttons do: they hold keys of the session, and never the table, which would stay in memory with them.
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where a session has the levels that are made and the columns that are chosen of a table, and names of its own."""
+
+    made: str
+    chosen: str
+    taken: tuple[str, ...]
+
+
+def _places(table: Table) -> _Places:
+    return _Places(table.key("derived"), table.key("columns"), table.preview.columns)
+
+
+def _try(at: _Places, column: str, name: str, options: Sequence[str], known: Sequence[str]) -> None:
+    """Make levels by a rule that was chosen, told what is `known` or what was typed: in a callback."""
+    one = DERIVATIONS[name]
+    try:
+        _make(at, [Derived(column, name, option if option in known else one.typed(option)) for option in options])
+    except InputError as error:
+        refusal_in_passing(error)
+
+
+def _make(at: _Places, levels: Sequence[Derived], then: str = "") -> None:
+    """Add levels to the tree, below those that are chosen, and behind them the column `then`: in a callback."""
+    made: dict[str, str] = st.session_state[at.made]
+    names = list[str]()
+    for level in levels:
+        known = next((name for name, how in made.items() if how == level.text), None)
+        name = known or _free(level.level, (*at.taken, *made))
+        made[name] = level.text
+        names.append(name)
+    names += [then] if then else []
+    before = [name for name in st.session_state.get(at.chosen, ()) if name not in names]
+    st.session_state[at.chosen] = [*before, *names]
+
+
+def _undo(at: _Places, name: str) -> None:
+    """Take a level away again: in a callback."""
+    st.session_state[at.made].pop(name, None)
+    st.session_state[at.chosen] = [one for one in st.session_state.get(at.chosen, ()) if one != name]
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    """Return a name that no column has yet."""
+    return next(one for n in count(1) if (one := name if n == 1 else f"{name} {n}") not in taken)

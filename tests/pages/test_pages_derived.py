@@ -1,0 +1,114 @@
+"""Levels made of a column of an upload: proposed, made by one press, undone, kept by what counts it again."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from oracles_pages import codes, open_page
+from test_pages_data import count, held, labelled
+
+pytestmark = pytest.mark.usefixtures("own_jobs")
+
+ROWS = [
+    ("2023-01-31", "0712", 17), ("2023-02-01", "0723", 40), ("2024-02-02", "1299", 41), ("2024-02-02", "1212", 90),
+    ("2024-02-02", "1310", 65),
+]  # fmt: skip
+FRAME = pd.DataFrame(ROWS * 9, columns=["born", "code", "age"])
+
+
+def opened(text: bytes = FRAME.to_csv(index=False).encode()) -> AppTest:
+    app = open_page("data", source="upload")
+    return app.file_uploader[0].upload("people.csv", text).run()
+
+
+def chosen(app: AppTest) -> list[str]:
+    return list(labelled(app.multiselect, "Columns of").value)
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return labelled(app.button, label).click().run()
+
+
+def paths(app: AppTest) -> dict[tuple[str, ...], int]:
+    data = held(app)
+    leaves = data.tree.level(data.tree.height)
+    return {data.labels.path(leaf): int(data.counts[leaf]) for leaf in range(leaves.start, leaves.stop)}
+
+
+def test_a_date_becomes_levels_by_one_press_and_counts_are_those_of_pandas() -> None:
+    app = opened()
+    assert [one.label for one in app.button if ": " in one.label] == [
+        "From the data: born › code", "born: year › month", "code: first 2 › code", "age: band",
+    ]  # fmt: skip
+    press(app, "born: year")
+    assert chosen(app) == ["year of born", "month of born"]
+    count(app)
+    assert not app.exception and codes(app) == []
+    months = FRAME.groupby([FRAME.born.str[:4], FRAME.born.str[:7]]).size()
+    assert paths(app) == months.to_dict()
+    assert held(app).report.recipe.derived == (("month of born", "born:time:month"), ("year of born", "born:time:year"))
+
+
+def test_levels_stand_in_the_controls_when_it_is_counted_again_and_are_undone_one_by_one() -> None:
+    app = count(press(opened(), "code: first 2"))
+    assert held(app).labels.level_names == ("all", "first 2 of code", "code")
+    assert chosen(app) == ["first 2 of code", "code"]
+    assert paths(app) == FRAME.groupby([FRAME.code.str[:2], FRAME.code]).size().to_dict()
+    press(app, "first 2 of code")
+    assert chosen(app) == ["code"]
+    count(app)
+    assert paths(app) == {(code,): n for code, n in FRAME.code.value_counts().items()}
+    assert held(app).report.recipe.derived == ()
+
+
+@pytest.mark.parametrize(
+    ("column", "rule", "label", "typed", "level"),
+    [
+        ("age", "Bands of a number", "Or typed", "0; 18; 65; 100", ["[0, 18)", "[18, 65)", "[65, 100]"]),
+        ("code", "Own names", "As you say it", "0712 = home\n0723 = home", ["1212", "1299", "1310", "home"]),
+        ("code", "A list, and the rest", "As you say it", "1299\n0712", ["(rest)", "0712", "1299"]),
+        ("born", "Dates and times", "Or typed", "quarter", ["2023 Q1", "2024 Q1"]),
+    ],
+)
+def test_any_rule_is_told_by_typing(column: str, rule: str, label: str, typed: str, level: list[str]) -> None:
+    app = opened()
+    boxes = labelled(app.selectbox, "Column")
+    boxes.set_value(list(FRAME.columns).index(column)).run()
+    by = labelled(app.selectbox, "Rule")
+    by.set_value(by.options.index(rule)).run()
+    if label == "Or typed" and app.pills and labelled(app.pills, "Into levels").value:
+        labelled(app.pills, "Into levels").set_value([]).run()
+    labelled([*app.text_area, *app.text_input], label).set_value(typed).run()
+    count(press(app, "Make"))
+    assert not app.exception and codes(app) == []
+    assert sorted(path[0] for path in paths(app)) == sorted(level)
+
+
+def test_a_cell_that_does_not_fit_is_one_sentence_and_nothing_is_lost() -> None:
+    app = opened((FRAME.to_csv(index=False) + "soon,0712,3\n").encode())
+    labelled(app.selectbox, "Column").set_value(0).run()
+    by = labelled(app.selectbox, "Rule")
+    by.set_value(by.options.index("Dates and times")).run()
+    labelled(app.text_input, "As you say it").set_value("year").run()
+    press(app, "Make")
+    assert not app.exception and len(app.error) == 1
+    assert "row 47" in app.error[0].value and "soon" not in app.error[0].value
+    assert chosen(app) == ["year of born"]
+    press(app, "year of born")
+    assert not app.error and chosen(app) == []
+
+
+def test_a_rule_that_is_told_nonsense_is_refused_in_passing() -> None:
+    app = opened()
+    labelled(app.text_input, "Or typed").set_value("moon").run()
+    press(app, "Make")
+    assert not app.exception and "year, quarter" in app.toast[0].value and chosen(app) == []
+
+
+def test_a_level_has_a_name_that_no_column_has() -> None:
+    app = opened(b"day,year of day\n2023-01-31,a\n2024-02-01,b\n2024-03-01,b\n")
+    press(app, "day: year")
+    assert chosen(app)[0] == "year of day 2"
+    assert not count(app).exception and len(paths(app)) == 3

@@ -1,0 +1,129 @@
+"""Levels that the columns of a table could be made into, read off its records, and the columns made of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import pyarrow as pa
+
+from treedp_core import checks
+from treedp_core.records.arrays import is_text
+from treedp_core.records.derive.derivation import DERIVATIONS, Derivation, Derived
+from treedp_core.records.derive.derived_table import DerivedTable, Given, with_derived
+from treedp_core.records.read.column_cache import distinct, joined
+from treedp_core.records.read.readers import HeldColumns
+from treedp_core.records.read.table_reader import open_table
+from treedp_core.records.read.text import normalise
+
+SEEN: Final = 2_000
+"""Labels of a column that proposals look at."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Levels that could be made of one column, read off its first labels: NOT PRIVATE.
+
+    Parameters
+    ----------
+    made : tuple of Derived
+        From coarse to fine.
+    goes_on : bool
+        Whether the column itself is the level below.
+    """
+
+    made: tuple[Derived, ...]
+    goes_on: bool
+
+    @property
+    def column(self) -> str:
+        """What they are made of."""
+        return self.made[0].column
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Their names, from coarse to fine, without that of their column."""
+        return tuple(one.level.removesuffix(f" of {self.column}") for one in self.made) + (self.column,) * self.goes_on
+
+
+def proposals(labels: Mapping[str, Sequence[str]]) -> tuple[Proposal, ...]:
+    """Return what could be made of columns, by some labels of each: by the first rule that fits.
+
+    >>> [found.levels for found in proposals({"born": ["2023-01-31", "2024-02-01", "2024-02-02"]})]
+    [('year', 'day')]
+    """
+    found = list[Proposal]()
+    for column, some in labels.items():
+        for one in DERIVATIONS.values():
+            told = [_telling(one, column, options, some) for options in one.trees(one.suggest(some))]
+            if any(told):
+                found += [Proposal(made, one.goes_on) for made in told if made]
+                break
+    order = list(DERIVATIONS)
+    return tuple(sorted(found, key=lambda one: order.index(one.made[0].derivation)))
+
+
+def _telling(one: Derivation, column: str, options: Sequence[str], labels: Sequence[str]) -> tuple[Derived, ...]:
+    """Return the levels that split what the one before did not; none where they only repeat the column."""
+    made, before = list[Derived](), 1
+    for option in options:
+        rule = one.rule(option)
+        try:
+            groups = len({rule(label) for label in labels if label.strip()})
+        except ValueError:
+            return ()
+        if groups > before:
+            made.append(Derived(column, one.name, option))
+            before = groups
+    return tuple(made) if len(made) > 1 or before < len(set(labels)) else ()
+
+
+def labels_seen(held: HeldColumns) -> dict[str, list[str]]:
+    r"""Return the first labels of each column, at most 2,000, in the order in which they occur.
+
+    >>> from treedp_core.records.read.column_cache import hold
+    >>> labels_seen(hold(b"at,n\n2024-01-31,1.5\n2024-02-01,2\n"))["at"]
+    ['2024-01-31', '2024-02-01']
+    """
+    found = dict[str, list[str]]()
+    for name in held.preview.columns:
+        column = held.table.column(name).combine_chunks()
+        if pa.types.is_dictionary(column.type):
+            some = [one for one in column.dictionary.slice(0, SEEN).to_pylist() if one is not None]
+            texts = some if is_text(column.dictionary.type) else map(str, some)
+            found[name] = [one for text in texts if 0 < len(one := normalise(text)) <= checks.MAX_LABEL]
+    return found
+
+
+def held_with(held: HeldColumns, given: Given) -> HeldColumns:
+    r"""Return columns in memory with those that are made of them, as if a file of its own digest had them.
+
+    Raises
+    ------
+    InputError
+        The codes of `with_derived` and of its rows.
+
+    >>> from treedp_core.records.read.column_cache import hold
+    >>> more = held_with(hold(b"at\n2024-01-31\n2024-02-01\n"), {"year": "at:time:year"})
+    >>> more.preview.columns, more.distinct
+    (('at', 'year'), {'at': 2, 'year': 1})
+    """
+    table = with_derived(open_table(held, None, None), given)
+    if not isinstance(table, DerivedTable):
+        return held
+    names = list(table.made)
+    parts: dict[str, list[pa.Array]] = {name: [] for name in names}
+    with table.reading(names) as batches:
+        for arrays, _ in batches:
+            for name, array in zip(names, arrays, strict=True):
+                parts[name].append(array)
+    columns = {name: joined(some) for name, some in parts.items()}
+    grown = held.table
+    for name, column in columns.items():
+        grown = grown.append_column(name, column)
+    preview = replace(held.preview, columns=table.preview.columns, uses=table.preview.uses)
+    counts = {name: distinct(column) for name, column in columns.items()}
+    digest = hashlib.sha256(f"{held.source_digest} {[one.text for one in table.made.values()]}".encode()).hexdigest()
+    return replace(held, table=grown, preview=preview, distinct={**held.distinct, **counts}, source_digest=digest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ipaddress
+import json
 import os
 import re
 import secrets
@@ -23,12 +24,16 @@ HOST = "127.0.0.1"
 EVERY_NETWORK = "0.0.0.0"
 FIRST_PORT = 8501
 FILE_VARIABLE = "TREEDP_FILE"
+LEVELS_VARIABLE = "TREEDP_LEVELS"
 KEY_VARIABLE = "TREEDP_KEY"
 NOTEBOOK_VARIABLE = "TREEDP_NOTEBOOK"
 SAVE_VARIABLE = "TREEDP_SAVE"
 PLUGINS_VARIABLE = "TREEDP_PLUGINS"
 CLASS_VARIABLE = "TREEDP_CLASS"
 PUBLIC_VARIABLE = "TREEDP_PUBLIC"
+OF_ONE_START = (
+    FILE_VARIABLE, LEVELS_VARIABLE, KEY_VARIABLE, NOTEBOOK_VARIABLE, SAVE_VARIABLE, PLUGINS_VARIABLE, CLASS_VARIABLE,
+)  # fmt: skip
 NOTEBOOK = ".treedp"
 ADDRESS_VARIABLE = "STREAMLIT_SERVER_ADDRESS"
 HOSTS_VARIABLE = "STREAMLIT_SERVER_ALLOWED_HOSTS"
@@ -62,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         env = environment(
             os.environ, given.file, network=given.allow_network, save=given.save, plugins=given.plugin,
-            classroom=given.classroom, hosts=given.host,
+            classroom=given.classroom, hosts=given.host, levels=given.levels,
         )  # fmt: skip
         load_plugins(env)
         port = usable_port(given.port, env)
@@ -120,23 +125,26 @@ def environment(
     plugins: Sequence[str] = (),
     classroom: bool = False,
     hosts: Sequence[str] = (),
+    levels: Sequence[str] = (),
 ) -> dict[str, str]:
     """Environment of the server: `base`, the safe defaults it does not set itself, and the file to open.
 
     A file is shown to whoever opens the app; other users of this machine reach its address too, hence a key of its own
     for each start with a file. A file of records and a notebook go by variables of their own; `save` names the notebook
     that every change is written to, which is opened first if it is there. Without it that is the notebook itself, where
-    this user may write it and it is not open to a `network`. `plugins` are the packages that the app and
-    its workers load: those of the command line, and never others. A `classroom` serves the network of this machine,
-    under its address there, and takes no file. Nor does an app that serves others under the names `hosts`, unless
-    `base` says that it is not public.
+    this user may write it and it is not open to a `network`. `plugins` are the packages that the app and its workers
+    load: those of the command line, and never others. `levels` are those that the file of records is to have: columns,
+    or what is made of one, such as ``born:time:month``. A `classroom` serves the network of this machine, under its
+    address there, and takes no file. Nor does an app that serves others under the names `hosts`, unless `base` says
+    that it is not public.
 
     Raises
     ------
     InputError
         FILE_MISSING when there is no such file; SAVE_PLACE when no notebook can be written there; ADDRESS_OPEN when
         the server would listen on every network of this machine and `network` does not allow that; CLASS_FILE for a
-        class with a file, PUBLIC_FILE for a public app with one, HOST_NAME for a host that no browser asks for.
+        class with a file, PUBLIC_FILE for a public app with one, HOST_NAME for a host that no browser asks for,
+        LEVELS_OF_NOTHING for levels without a file of records.
 
     Examples
     --------
@@ -153,7 +161,7 @@ def environment(
                 "PUBLIC_FILE", f"A public app opens no file and saves none; leave the file out, or {setting}."
             )
     env = DEFAULTS | (_for_a_class(base, hosts) if classroom else {}) | _away_from_here(base)
-    for name in (FILE_VARIABLE, KEY_VARIABLE, NOTEBOOK_VARIABLE, SAVE_VARIABLE, PLUGINS_VARIABLE, CLASS_VARIABLE):
+    for name in OF_ONE_START:
         env.pop(name, None)
     network = network or classroom or bool(hosts)
     if env[ADDRESS_VARIABLE].strip("[] ") in WILDCARDS and not network:
@@ -164,6 +172,10 @@ def environment(
         )
     if file is not None:
         env[NOTEBOOK_VARIABLE if file.lower().endswith(NOTEBOOK) else FILE_VARIABLE] = str(_readable(file))
+    if levels and FILE_VARIABLE not in env:
+        raise InputError("LEVELS_OF_NOTHING", "Levels are those of a file of records: name one, or leave --levels out.")
+    if levels:
+        env[LEVELS_VARIABLE] = json.dumps(list(levels))
     if save is not None:
         env[SAVE_VARIABLE] = str(_writable(save))
     elif NOTEBOOK_VARIABLE in env and not network and _is_written_by_us(env[NOTEBOOK_VARIABLE]):
@@ -344,6 +356,10 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help=f"a local file of records, of any size, or a notebook ({NOTEBOOK}): every change is written to it",
     )
+    parser.add_argument(
+        "--levels", nargs="+", action="extend", default=[], metavar="LEVEL",
+        help="levels of its tree from the top: columns, or what is made of one, such as born:time:month (docs/app.md)",
+    )  # fmt: skip
     parser.add_argument(
         "--save",
         metavar="NOTEBOOK",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import codes, open_page
 from test_pages_data import count, held, labelled
+from treedp_core.checks import InputError
+from treedp_core.cli import environment
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
 
@@ -112,3 +116,24 @@ def test_a_level_has_a_name_that_no_column_has() -> None:
     press(app, "day: year")
     assert chosen(app)[0] == "year of day 2"
     assert not count(app).exception and len(paths(app)) == 3
+
+
+def test_levels_named_beside_a_file_stand_in_the_controls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "people.csv").write_text(FRAME.to_csv(index=False))
+    said = ["born:time:year", "code"]
+    for name, value in environment({}, str(tmp_path / "people.csv"), levels=said).items():
+        if name in ("TREEDP_FILE", "TREEDP_LEVELS"):
+            monkeypatch.setenv(name, value)
+    app = open_page("data", source="file")
+    assert not app.exception and chosen(app) == ["year of born", "code"]
+    app.button(key="file_count").click().run()
+    assert paths(app) == FRAME.groupby([FRAME.born.str[:4], FRAME.code]).size().to_dict()
+    monkeypatch.setenv("TREEDP_LEVELS", '["born:time:year", "town"]')
+    app = open_page("data", source="file")
+    assert "no column `'town'`" in app.error[0].value and chosen(app) == []
+
+
+def test_levels_are_those_of_a_file() -> None:
+    with pytest.raises(InputError, match="name one"):
+        environment({}, levels=["city"])
+    assert "TREEDP_LEVELS" not in environment({"TREEDP_LEVELS": "[]"})

@@ -8,6 +8,8 @@ was.
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -18,6 +20,7 @@ from typing import Any, Final, NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.ui.inputs.refusals import refusal
 from pages.ui.inputs.settings import CONTRIBUTIONS
 from pages.ui.inputs.text import alert, lit, refusal_text
 from pages.ui.jobs.memory_budget import ROOM
@@ -29,8 +32,11 @@ from pages.ui.tables.worker_read import Counted, Reading, say, say_refused
 from pages.ui.upload import required_tables
 from pages.ui.upload.table_cards import card, put_back_offer, waiting
 from treedp_core.checks import InputError
+from treedp_core.cli import LEVELS_VARIABLE
+from treedp_core.notebook.code import call
 from treedp_core.notebook.file.call_json import answers
-from treedp_core.records import HeldColumns, ReadOptions, count_hierarchy, inspect
+from treedp_core.records import HeldColumns, ReadOptions, count_hierarchy, domain_taken_from_the_data, inspect
+from treedp_core.records.derive.derivation import levels_said
 from treedp_core.records.read.readers import formats
 from treedp_core.records.read.sniff import Preview
 from treedp_core.records.worker_read import look_at
@@ -220,7 +226,8 @@ def _looked_at(file: Candidate, place: DeltaGenerator) -> Table | None:
     if columns is not None:
         ROOM.note_columns(columns)
     options = replace(options, sheet=preview.sheet or None)
-    return Table(file, preview, options, columns, {} if columns is None else _before(file, columns, None))
+    before = {} if columns is None else _before(file, columns, None)
+    return Table(file, preview, options, columns, before or _said_at_the_start(file, preview))
 
 
 def _of_columns(file: Candidate) -> Table:
@@ -235,6 +242,19 @@ def _before(file: Candidate, columns: HeldColumns, last: session_tables.Kept | N
     if ran is None and last is None and (there := session_tables.of(file.as_in)) is not None:
         ran = there.ran
     return {} if ran is None else answers(ran)
+
+
+def _said_at_the_start(file: Candidate, preview: Preview) -> dict[str, Any]:
+    """Return the levels that were named beside a file of this computer, as answers to what is asked of its columns."""
+    texts = os.environ.get(LEVELS_VARIABLE) if isinstance(file.origin, Path) else None
+    if not texts:
+        return {}
+    try:
+        levels, made = levels_said(json.loads(texts), preview.columns)
+    except InputError as error:
+        refusal(error)
+        return {}
+    return {"columns": levels, "derive": made, "domain": call(domain_taken_from_the_data).named("domain")}
 
 
 def notice(code: str, sentence: str) -> None:

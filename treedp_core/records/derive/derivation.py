@@ -130,6 +130,27 @@ def derived_of(text: str) -> Derived:
     return Derived(*_parts_of(text))
 
 
+def levels_said(texts: Sequence[str], columns: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Return the levels that a table is to have, and those among them that are made of one of its columns.
+
+    >>> levels_said(["born:time:year", "city"], ["born", "city"])
+    (['year of born', 'city'], {'year of born': 'born:time:year'})
+
+    Raises
+    ------
+    InputError
+        ``COLUMN_UNKNOWN``; the codes of `derived_of`.
+    """
+    made = {one.level: one.text for one in (derived_of(text) for text in texts if text not in columns and MARK in text)}
+    levels = [text if text in columns or MARK not in text else derived_of(text).level for text in texts]
+    of = [derived_of(text).column for text in made.values()]
+    unknown = [name for name in (*levels, *of) if name not in columns and name not in made]
+    if unknown:
+        shown = ", ".join(map(echo, columns[:8]))
+        raise InputError("COLUMN_UNKNOWN", f"There is no column {echo(unknown[0])}; the columns are: {shown}.")
+    return levels, made
+
+
 def _parts_of(text: str) -> tuple[str, str, str]:
     """Column, rule and option: a rule is the first part that is one, as a column may have colons in its name."""
     parts = text.split(MARK)

@@ -150,9 +150,9 @@ RECORDS: list[tuple[str, str, bytes]] = [
     ("A18 dictionary bomb", "LABEL_TOO_LONG", parquet(a=one_label("x" * 1_000_000, 3000))),
     ("A21 nested list", "COLUMN_TYPE", parquet(a=[["x"]])),
     ("A21 struct", "COLUMN_TYPE", parquet(a=[{"b": 1}])),
-    ("float labels", "COLUMN_TYPE", parquet(a=[1.5])),
-    ("binary labels", "COLUMN_TYPE", parquet(a=[b"x"])),
-    ("timestamp labels", "COLUMN_TYPE", parquet(a=np.array(["2020-01-01"], "M8[us]"))),
+    ("binary labels that are no text", "ENCODING", parquet(a=[b"\xff"])),
+    ("long binary labels", "LABEL_TOO_LONG", parquet(a=[b"x" * 2_000])),
+    ("lengths of time", "COLUMN_TYPE", parquet(a=np.array([1], "m8[us]"))),
 ]
 
 

@@ -218,7 +218,7 @@ def test_a_million_labels_take_little_memory_also_while_they_are_sent() -> None:
 
 
 def test_a_column_that_is_not_kept_has_no_labels_to_pick_from() -> None:
-    columns = hold(pa.table({"town": ["Ulm", "Kiel"], "at": pa.array([0, 1], pa.timestamp("us"))}))
+    columns = hold(pa.table({"town": ["Ulm", "Kiel"], "at": pa.array([0, 1], pa.duration("us"))}))
     assert columns is not None and columns.left_out == ("at",)
     assert labels_of(columns, "town") == ["Kiel", "Ulm"] and labels_of(columns, "at") == []
 

@@ -149,7 +149,7 @@ def count_hierarchy(
         table, chosen, weight, domain, missing, progress, quota=quota, out=out, marks=said.get(weight or "")
     )
     if domain.source is DomainSource.FROM_DATA:
-        counted = _on_paths_of_the_data(table.preview.name, tally, missing)
+        counted = _on_paths_of_the_data(table.preview.name, tally, missing, dict(table.preview.orders))
     else:
         counted = _on_public_tree(table.preview.name, tally, domain, missing, outside)
     recipe = Recipe(
@@ -174,8 +174,11 @@ def _checked_choice(table: TableReader, columns: Sequence[str], weight: str | No
     return chosen
 
 
-def _on_paths_of_the_data(name: str, tally: Tally, missing: str) -> Dataset:
-    """Put the counts on the tree of the paths that occur, its children in reading order."""
+def _on_paths_of_the_data(name: str, tally: Tally, missing: str, orders: Mapping[str, Sequence[str]]) -> Dataset:
+    """Put the counts on the tree of the paths that occur, its children in the order that the file states of them.
+
+    Where it states none, in reading order.
+    """
     codes, sums = tally.counter.paths()
     tally.release()
     blanks = [column.blank for column in tally.columns]
@@ -184,7 +187,9 @@ def _on_paths_of_the_data(name: str, tally: Tally, missing: str) -> Dataset:
     if missing == "other":
         for j, blank in enumerate(blanks):
             alive &= (codes[:, j] != blank) | (length <= j)
-    vocabularies = [_sort_codes(codes, j, column) for j, column in enumerate(tally.columns)]
+    vocabularies = [
+        _sort_codes(codes, j, column, orders.get(column.name, ())) for j, column in enumerate(tally.columns)
+    ]
     order = _order(codes, [len(v) for v in vocabularies])
     codes, length, alive, sums = codes[order], length[order], alive[order], sums[order]
     built = paths.build(codes, length, alive, keep_blank=missing == "category")
@@ -262,11 +267,13 @@ def _under_blank(
     return int(own[below].sum())
 
 
-def _sort_codes(codes: NDArray[np.int32], j: int, column: LabelColumn) -> list[str]:
-    """Renumber one column of codes in reading order, blanks as the "(blank)" category; return its labels."""
+def _sort_codes(codes: NDArray[np.int32], j: int, column: LabelColumn, stated: Sequence[str]) -> list[str]:
+    """Renumber one column of codes in order, blanks as the "(blank)" category; return its labels."""
     shown = [label or text.BLANK for label in column.labels]
     # a path that ends where others go on needs the blank category even where no cell is blank in the middle
-    ordered = text.in_reading_order({*shown, text.BLANK})
+    here = {*shown, text.BLANK}
+    first = [label for label in dict.fromkeys(stated) if label in here]
+    ordered = [*first, *text.in_reading_order(here.difference(first))]
     rank = {label: code for code, label in enumerate(ordered)}
     codes[:, j] = np.array([rank[label] for label in shown], dtype=np.int32)[codes[:, j]]
     return ordered

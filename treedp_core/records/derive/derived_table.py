@@ -99,9 +99,11 @@ class DerivedTable(TableReader):
             return array
         import pyarrow as pa
 
-        encoded = _as_text(array).dictionary_encode() if not pa.types.is_dictionary(array.type) else array
+        from treedp_core.records.read.arrow.cells import as_words
+
+        encoded = array if pa.types.is_dictionary(array.type) else as_words(array).dictionary_encode()
         known = self._labels.setdefault(name, {"": ""})
-        raw = [one or "" for one in _as_text(encoded.dictionary).to_pylist()]
+        raw = [one or "" for one in as_words(encoded.dictionary).to_pylist()]
         rule = self.made[name].rule
         for at, label in enumerate(raw):
             if label in known:
@@ -117,9 +119,3 @@ class DerivedTable(TableReader):
         words = {word: at for at, word in enumerate(dict.fromkeys(known[label] for label in raw))}
         codes = pa.array([words[known[label]] for label in raw], pa.int32())
         return pa.DictionaryArray.from_arrays(codes.take(encoded.indices), pa.array(words, pa.string()))
-
-
-def _as_text(array: pa.Array) -> pa.Array:
-    import pyarrow as pa
-
-    return array if array.type == pa.string() else array.cast(pa.string())

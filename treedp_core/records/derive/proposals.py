@@ -10,9 +10,9 @@ from typing import Final
 import pyarrow as pa
 
 from treedp_core import checks
-from treedp_core.records.arrays import is_text
 from treedp_core.records.derive.derivation import DERIVATIONS, Derivation, Derived
 from treedp_core.records.derive.derived_table import DerivedTable, Given, with_derived
+from treedp_core.records.read.arrow.cells import as_words, is_binary
 from treedp_core.records.read.column_cache import distinct, joined
 from treedp_core.records.read.readers import HeldColumns
 from treedp_core.records.read.table_reader import open_table
@@ -90,10 +90,11 @@ def labels_seen(held: HeldColumns) -> dict[str, list[str]]:
     found = dict[str, list[str]]()
     for name in held.preview.columns:
         column = held.table.column(name).combine_chunks()
-        if pa.types.is_dictionary(column.type):
-            some = [one for one in column.dictionary.slice(0, SEEN).to_pylist() if one is not None]
-            texts = some if is_text(column.dictionary.type) else map(str, some)
-            found[name] = [one for text in texts if 0 < len(one := normalise(text)) <= checks.MAX_LABEL]
+        is_coded = pa.types.is_dictionary(column.type)
+        cells = column.dictionary if is_coded else column
+        if (is_coded and not is_binary(cells.type)) or pa.types.is_temporal(cells.type):
+            texts = [one for one in as_words(cells.slice(0, SEEN)).to_pylist() if one is not None]
+            found[name] = [one for text in dict.fromkeys(texts) if 0 < len(one := normalise(text)) <= checks.MAX_LABEL]
     return found
 
 

@@ -14,6 +14,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.arrays import indices_of, is_numeric, is_text, text_bounds, text_lengths
 from treedp_core.records.read import text
+from treedp_core.records.read.arrow.cells import as_words, is_binary, is_readable
 from treedp_core.records.read.numbers.marks import as_shown
 from treedp_core.records.read.text import reads_as_total
 from treedp_core.words import whole
@@ -105,6 +106,7 @@ def _keys(array: pa.Array) -> KeyArray | None:
 
 
 _FEW: Final = 10
+_MOST_ORDERED: Final = 10_000
 
 
 class LabelColumn:
@@ -194,22 +196,22 @@ class LabelColumn:
         """Return a batch as a dictionary of text; entries that are too long are refused before anything is copied."""
         kind = array.type
         if not pa.types.is_dictionary(kind):
-            if not _is_label(kind):
+            if not is_readable(kind):
                 raise _label_type(self.name, kind)
             self._refuse_long(array, lambda at: self._first_row + row + at)
-            return as_shown(array.cast(pa.string())).dictionary_encode()
-        if not _is_label(kind.value_type):
+            return as_shown(as_words(array)).dictionary_encode()
+        if not is_readable(kind.value_type):
             raise _label_type(self.name, kind.value_type)
         self._refuse_long(array.dictionary, lambda entry: self._row(indices_of(array), row, entry))
         if kind.value_type == pa.string() and kind.index_type == pa.int32():
             entries = as_shown(array.dictionary)
             return array if entries is array.dictionary else pa.DictionaryArray.from_arrays(array.indices, entries)
-        entries = as_shown(array.dictionary.cast(pa.string()))
+        entries = as_shown(as_words(array.dictionary))
         return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int32()), entries)
 
     def _refuse_long(self, entries: pa.Array, where: Callable[[int], int]) -> None:
         """Refuse huge labels by their byte length, before they become Python text."""
-        if len(entries) == 0 or not is_text(entries.type):
+        if len(entries) == 0 or not (is_text(entries.type) or is_binary(entries.type)):
             return
         lengths, limit = text_lengths(entries), 4 * checks.MAX_LABEL
         if int(lengths.max()) > limit:
@@ -252,23 +254,33 @@ class LabelColumn:
         return self._first_row + row + int(np.argmax(indices == entry))
 
 
-def _is_label(kind: pa.DataType) -> bool:
-    plain = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_date32(kind) or pa.types.is_null(kind)
-    return bool(plain or is_text(kind))
-
-
 def _label_type(name: str, kind: pa.DataType) -> InputError:
     return InputError(
         "COLUMN_TYPE",
-        f"Column {echo(name)} holds {echo(str(kind))}; labels may be text, whole numbers, true/false or dates.",
+        f"Column {echo(name)} holds {echo(str(kind))}; labels may be text, numbers, true/false, dates or times.",
     )
 
 
 def use_of(kind: pa.DataType) -> str:
     """Return what a column of a type can be: "any", "label", "number" or "none"."""
     value = kind.value_type if pa.types.is_dictionary(kind) else kind
-    label, number = _is_label(value), _is_number(value)
+    label, number = is_readable(value), _is_number(value)
     return "any" if label and number else "label" if label else "number" if number else "none"
+
+
+def orders_in(schema: pa.Schema, head: pa.Table | pa.RecordBatch) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the categories of columns in the order that their types state, from the first rows."""
+    found = []
+    for field in schema:
+        if not (pa.types.is_dictionary(field.type) and field.type.ordered and field.name in head.schema.names):
+            continue
+        column = head.column(field.name)
+        array = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
+        if pa.types.is_dictionary(array.type) and is_text(array.dictionary.type):
+            words = as_words(array.dictionary.slice(0, _MOST_ORDERED)).drop_null()
+            if max(text_lengths(words), default=0) <= 4 * checks.MAX_LABEL:
+                found.append((text.normalise(field.name), tuple(map(text.normalise, words.to_pylist()))))
+    return tuple(found)
 
 
 def check_types(schema: pa.Schema, labels: Sequence[str], numeric: Sequence[str]) -> None:

@@ -216,8 +216,8 @@ def inspect(origin: Origin, *, name: str | None = None, options: ReadOptions | N
 
     Parameters
     ----------
-    origin : path, bytes, seekable binary file, pyarrow Table or pandas DataFrame
-        The records.
+    origin : path, bytes, seekable binary file, pandas DataFrame, or anything with ``__arrow_c_stream__``
+        The records; a stream of Arrow's is read whole into memory.
     name : str, optional
         Name to show and to take the extension from.
     options : ReadOptions, optional
@@ -254,7 +254,26 @@ def source_of(origin: Origin, name: str | None) -> Source:
     """Return where records come from: a table or columns in memory, judged without imports, or bytes."""
     if isinstance(origin, HeldColumns):
         return origin if name is None else replace(origin, preview=replace(origin.preview, name=name))
-    module = type(origin).__module__.partition(".")[0]
-    if module in ("pandas", "pyarrow") and hasattr(origin, "columns"):
+    kinds = {(one.__module__.partition(".")[0], one.__name__) for one in type(origin).__mro__}
+    if kinds & {("pandas", "DataFrame"), ("pyarrow", "Table")}:
         return TableSource(name or "table", origin)
+    if hasattr(origin, "__arrow_c_stream__"):
+        return TableSource(name or "table", _gathered(origin))
     return file_source(origin, name)
+
+
+def _gathered(stream: object) -> pa.Table:
+    """Return a table of what is handed over by Arrow's C stream: by polars, DuckDB, nanoarrow, or Arrow's own batches.
+
+    Raises
+    ------
+    InputError
+        ``SOURCE_TYPE`` for one that holds no columns.
+    """
+    import pyarrow as pa
+
+    try:
+        return pa.table(stream)
+    except (pa.ArrowException, ValueError, TypeError):
+        pass  # refused outside the handler: the error may quote cells
+    raise InputError("SOURCE_TYPE", "Expected a table; what is handed over as a stream has no columns.")

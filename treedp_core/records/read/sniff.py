@@ -50,6 +50,8 @@ class Preview:
         What a person should look at.
     uses : tuple of {"any", "label", "number", "none"}
         What each column can be, by its type; empty where all are text, which can be anything.
+    orders : tuple of (column, labels)
+        Columns whose categories have an order that the file states, such as low, medium, high.
     leaps : list of (record, row)
         Where the numbers of rows leap, as blank rows are no records: from that record on, counted from 0, each has the
         next row. A reader fills it, where it can, as it reads.
@@ -66,6 +68,7 @@ class Preview:
     sheets: tuple[str, ...] = ()
     notices: tuple[text.Notice, ...] = ()
     uses: tuple[str, ...] = ()
+    orders: tuple[tuple[str, tuple[str, ...]], ...] = ()
     leaps: list[tuple[int, int]] = field(default_factory=list, compare=False, repr=False)
 
     def columns_for(self, what: Literal["label", "number"]) -> tuple[str, ...]:

@@ -43,7 +43,8 @@ def preview(source: FileSource, options: ReadOptions) -> Preview:
         shown = dict(zip(plain, zip(*tables.as_text(pa.table(first).select(plain)), strict=True), strict=True))
         rows = tuple(zip(*(shown.get(j, ("…",) * first.num_rows) for j in range(len(columns))), strict=True))
         uses = tuple(cells.use_of(field.type) for field in reader.schema)
-    return Preview(source.name, "Arrow", columns, rows, n_rows, uses=uses)
+        orders = cells.orders_in(reader.schema, first)
+    return Preview(source.name, "Arrow", columns, rows, n_rows, uses=uses, orders=orders)
 
 
 def batches(

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from treedp_core.checks import InputError, echo
 from treedp_core.records.arrays import is_text
 from treedp_core.records.read import columns as cells
+from treedp_core.records.read.arrow.cells import OUT_OF_RANGE, as_words, is_binary, is_readable
 from treedp_core.records.read.file_checks import checked_columns, columns_within_limit, too_large
 from treedp_core.records.read.readers import HeldColumns
 from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
@@ -35,11 +36,13 @@ def preview_parquet(source: FileSource, options: ReadOptions) -> Preview:
     if source.head(4) == b"PARE":
         raise _unreadable("encrypted")
     with _opened(source) as file:
-        columns = _checked_footer(file)
+        columns, stored = _checked_footer(file), file.schema_arrow
         flat = [field.name for field in file.schema_arrow if not pa.types.is_nested(field.type)]
     with _opened(source, read_dictionary=flat) as file:
         uses = tuple(cells.use_of(field.type) for field in file.schema_arrow)
-        return Preview(source.name, "Parquet", columns, _first_rows(file), file.metadata.num_rows, uses=uses)
+        shown, head = _first_rows(file)
+        orders = () if head is None else cells.orders_in(stored, head)
+        return Preview(source.name, "Parquet", columns, shown, file.metadata.num_rows, uses=uses, orders=orders)
 
 
 def parquet_batches(
@@ -76,7 +79,8 @@ def preview_table(source: TableSource, options: ReadOptions) -> Preview:
     head = as_table(table[:PREVIEW_ROWS], columns, columns)
     _refuse_invalid(head)
     uses = tuple(cells.use_of(field.type) for field in head.schema)
-    return Preview(source.name, "table in memory", columns, as_text(head), len(table), uses=uses)
+    orders = cells.orders_in(head.schema, head)
+    return Preview(source.name, "table in memory", columns, as_text(head), len(table), uses=uses, orders=orders)
 
 
 def table_batches(
@@ -208,17 +212,21 @@ def _refuse_dense_row_groups(file: pq.ParquetFile) -> None:
             )
 
 
-def _first_rows(file: pq.ParquetFile) -> tuple[tuple[str, ...], ...]:
-    """Return the first rows of the columns that can be labels or numbers; others are shown as an ellipsis."""
+def _first_rows(file: pq.ParquetFile) -> tuple[tuple[tuple[str, ...], ...], pa.RecordBatch | None]:
+    """Return the first rows of the columns that can be labels or numbers, and as they are stored.
+
+    Others are shown as an ellipsis.
+    """
     light = _light(file)
     if not light:
-        return ()
+        return (), None
     batches = file.iter_batches(batch_size=PREVIEW_ROWS, columns=light, row_groups=[0], use_threads=False)
     batch = next(batches, None)
     if batch is None:
         raise _unreadable("rows promised, none there")
     shown = dict(zip(light, zip(*as_text(pa.Table.from_batches([batch]).select(light)), strict=True), strict=True))
-    return tuple(zip(*(shown.get(name, ("…",) * batch.num_rows) for name in file.schema_arrow.names), strict=True))
+    rows = zip(*(shown.get(name, ("…",) * batch.num_rows) for name in file.schema_arrow.names), strict=True)
+    return tuple(rows), batch
 
 
 def _light(file: pq.ParquetFile) -> list[str]:
@@ -243,6 +251,8 @@ def _cut(column: pa.ChunkedArray) -> Iterator[pa.Scalar]:
             chunk = pa.DictionaryArray.from_arrays(chunk.indices, pc.utf8_slice_codeunits(entries, 0, SHOWN_CHARACTERS))
         elif is_text(kind):
             chunk = pc.utf8_slice_codeunits(chunk.cast(pa.large_string()), 0, SHOWN_CHARACTERS)
+        elif is_readable(kind) and not is_binary(kind):
+            chunk = as_words(chunk)
         yield from chunk
 
 
@@ -251,7 +261,10 @@ def _shown(cell: pa.Scalar) -> str:
         value = cell.as_py()
     except (OverflowError, ValueError):  # a date or a time that Python has none of
         return "…"
-    return "" if value is None else str(value)[:SHOWN_CHARACTERS]
+    if isinstance(value, bytes):
+        return value[:SHOWN_CHARACTERS].decode("utf-8", "replace")
+    shown = "" if value is None else str(value)[:SHOWN_CHARACTERS]
+    return "…" if shown.startswith(OUT_OF_RANGE) else shown
 
 
 def _column_names(table: TableInMemory) -> Sequence[object]:

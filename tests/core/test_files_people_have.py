@@ -1,0 +1,158 @@
+"""Files as people have them go to the counts that pandas has of the records they were made from."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import decimal
+import gzip
+import io
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from treedp_core.checks import InputError
+from treedp_core.records import count_hierarchy, domain_taken_from_the_data
+from treedp_core.records.read.column_cache import hold
+
+HEADER = ("region", "city", "n", "pay")
+ROWS: list[tuple[Any, ...]] = [
+    ("Bayern", "München", 3, "12,5"), ("Bayern", "Köln, alt", 1, "1.234,5"), ("Åland", "Nürnberg", 7, "0,5"),
+    ("Bayern", "München", 2, "3,25"),
+] * 5  # fmt: skip
+SIZES = ("low", "medium", "high")
+FROM_DATA = domain_taken_from_the_data()
+
+
+def as_text(mark: str = ",", rows: Sequence[Sequence[Any]] = ROWS, header: Sequence[str] = HEADER, **how: Any) -> str:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=mark, lineterminator="\n", **how)
+    writer.writerows([header, *rows])
+    return out.getvalue()
+
+
+def columns(**more: Any) -> pa.Table:
+    return pa.table({"region": [row[0] for row in ROWS], "city": [row[1] for row in ROWS], **more})
+
+
+def parquet(table: Any) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(table, out)
+    return out.getvalue()
+
+
+def arrow(table: pa.Table) -> bytes:
+    out = io.BytesIO()
+    with pa.ipc.new_file(out, table.schema) as writer:
+        writer.write_table(table)
+    return out.getvalue()
+
+
+class Stream:
+    """What other libraries' tables are to ours."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+RECORDS = [dict(zip(HEADER, row, strict=True)) for row in ROWS]
+FILES: dict[str, Callable[[], Any]] = {
+    "UTF-16 with a mark": lambda: as_text().encode("utf-16"),
+    "UTF-8 with a mark": lambda: as_text().encode("utf-8-sig"),
+    "semicolons": lambda: as_text(";").encode(),
+    "tabs": lambda: as_text("\t").encode(),
+    "bars": lambda: as_text("|").encode(),
+    "old line ends": lambda: as_text().replace("\n", "\r").encode(),
+    "all cells quoted": lambda: as_text(quoting=csv.QUOTE_ALL).encode(),
+    "blank lines": lambda: as_text().replace("\n", "\n\n").encode(),
+    "gzip": lambda: gzip.compress(as_text().encode()),
+    "JSON": lambda: json.dumps(RECORDS).encode(),
+    "JSON lines": lambda: "\n".join(map(json.dumps, RECORDS)).encode(),
+    "Parquet": lambda: parquet(columns()),
+    "Arrow": lambda: arrow(columns()),
+    "a stream of Arrow's": lambda: Stream(columns()),
+    "a batch of Arrow's": lambda: columns().combine_chunks().to_batches()[0],
+}
+
+
+def by_pandas(rows: Sequence[Sequence[Any]], *at: int) -> dict[tuple[str, ...], int]:
+    found = pd.DataFrame(list(rows)).astype(str).groupby(list(at)).size()
+    return {key if isinstance(key, tuple) else (key,): int(n) for key, n in found.items()}
+
+
+def counts(origin: Any, *names: str, **how: Any) -> dict[tuple[str, ...], int]:
+    data = count_hierarchy(origin, names, domain=FROM_DATA, **how)
+    return {data.labels.path(leaf): int(data.counts[leaf]) for leaf in data.tree.leaves.tolist() if data.counts[leaf]}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_the_counts_are_those_of_pandas(kind: str) -> None:
+    origin = FILES[kind]()
+    expected = by_pandas(ROWS, 0, 1)
+    assert counts(origin, "region", "city") == expected
+    assert counts(hold(origin), "region", "city") == expected
+
+
+DAYS = [datetime.datetime(2024, 1 + row[2], 5, 23, 30) for row in ROWS]
+TYPED: dict[str, tuple[pa.Array, Sequence[str]]] = {
+    "decimals": (pa.array([decimal.Decimal(row[2]) for row in ROWS], pa.decimal128(20, 10)), "1237"),
+    "codes in doubles": (pa.array([123456789000.0 + row[2] for row in ROWS]), [f"12345678900{n}" for n in "1237"]),
+    "dates": (pa.array(DAYS).cast(pa.date64()), [f"2024-{n:02}-05" for n in (2, 3, 4, 8)]),
+    "timestamps": (pa.array(DAYS, pa.timestamp("ns")), [f"2024-{n:02}-05 23:30:00" for n in (2, 3, 4, 8)]),
+    "timestamps of a zone": (
+        pa.array(DAYS, pa.timestamp("us", "+02:00")), [f"2024-{n:02}-06 01:30:00+0200" for n in (2, 3, 4, 8)]),
+    "times": (pa.array([datetime.time(row[2], 5) for row in ROWS]), [f"0{n}:05:00" for n in "1237"]),
+    "bytes of text": (pa.array([row[1].encode() for row in ROWS]), ["Köln, alt", "München", "Nürnberg"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TYPED)
+@pytest.mark.parametrize("make", [parquet, arrow, lambda table: table, Stream])
+def test_cells_of_other_types_are_labels_as_a_person_reads_them(kind: str, make: Callable[[pa.Table], Any]) -> None:
+    cells, labels = TYPED[kind]
+    written = ["".join(one) for one in labels]
+    coded = [cells.dictionary_encode()] if make is not parquet or "zone" not in kind else []  # it drops their zone
+    for column in (cells, *coded):
+        origin = make(columns(cell=column))
+        for one in (origin, hold(origin)):
+            found = counts(one, "cell")
+            assert sorted(label for (label,) in found) == sorted(written)
+            assert sum(found.values()) == len(ROWS)
+
+
+def test_a_blank_among_codes_leaves_them_codes_and_numbers_numbers() -> None:
+    for origin in (
+        parquet(columns(code=[None, 1001.0, 7.5, float("nan")] * 5)),
+        columns(code=[None, 1001.0, 7.5, float("nan")] * 5),
+    ):
+        assert counts(origin, "code") == {("(blank)",): 10, ("1001",): 5, ("7.5",): 5}
+        with pytest.raises(InputError, match=r"7\.5.* is not a count"):
+            counts(origin, "region", weight="code", left_out={"city": ["München"]})
+
+
+@pytest.mark.parametrize("make", [parquet, arrow, lambda table: table, Stream])
+def test_parts_of_dates_and_times_are_levels(make: Callable[[pa.Table], Any]) -> None:
+    for cells in (DAYS, pa.array(DAYS).cast(pa.date32()), pa.array(DAYS, pa.timestamp("ms", "UTC"))):
+        origin = make(columns(at=cells))
+        expected = by_pandas([[f"{day:%Y}", f"{day:%Y-%m}"] for day in DAYS], 0, 1)
+        for one in (origin, hold(origin)):
+            assert counts(one, "year", "month", derive={"year": "at:time:year", "month": "at:time:month"}) == expected
+
+
+@pytest.mark.parametrize("make", [parquet, arrow, lambda table: table, Stream, lambda table: table.to_pandas()])
+def test_categories_keep_the_order_that_the_file_states(make: Callable[[pa.Table], Any]) -> None:
+    kind = pd.CategoricalDtype([*SIZES, "never"], ordered=True)
+    frame = pd.DataFrame({"size": pd.Series([SIZES[n % 3] for n in (2, 0, 1, 2)], dtype=kind), "n": range(4)})
+    origin = make(pa.Table.from_pandas(frame))
+    for one in (origin, hold(origin)):
+        data = count_hierarchy(one, ["size"], domain=FROM_DATA)
+        assert data.labels.of_level(1).tolist() == list(SIZES)
+        assert data.counts.tolist() == [4, 1, 1, 2]

@@ -132,6 +132,7 @@ RULES = {
     "time": st.sampled_from(["year", "month/dmy", "week", "hour/mdy"]), "prefix": st.sampled_from(["1", "2", "5"]),
     "bands": st.just("0; 1; 5; 50"), "spelling": st.sampled_from(["spaces", "case"]),
     "names": st.just('{"a": "b"}'), "keep": st.just('["a", "1"]'),
+    "frequent": st.just('["b"]'),
 }  # fmt: skip
 
 

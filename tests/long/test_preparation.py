@@ -24,6 +24,8 @@ from refusals import refuses
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.plans import ReleasePlan, preparation, records_of, recount
+from treedp_core.plans.handover import refusals
+from treedp_core.plans.words import open_points
 from treedp_core.records import (
     Dataset,
     HeldColumns,
@@ -33,6 +35,7 @@ from treedp_core.records import (
     domain_of_paths,
     domain_of_values,
 )
+from treedp_core.records.derive.derivation import DERIVATIONS
 from treedp_core.records.read.column_cache import hold
 from treedp_core.studies.topdown.contingency_table import product_of_columns
 from treedp_core.studies.topdown.plan import plan as plan_top_down
@@ -100,6 +103,7 @@ ROWS: Rows = [
     {
         "region": PLACES[i % 7][0], "town": PLACES[i % 7][1], "works": i % 3 == 0, "age": (7 * i) % 50,
         "pay": round(0.1 * (i % 23), 1), "who": f"p{i % 11}", "n": i % 4,
+        "born": f"202{i % 3}-{1 + i % 12:02}-{1 + i % 28:02}", "zip": f"0{i % 4}{i % 7}",
     }
     for i in range(60)
 ]  # fmt: skip
@@ -107,6 +111,24 @@ NAMED = domain_of_values({"region": ["Nord", "Süd"], "town": ["Köln", "Ulm", "
 NESTED = domain_of_paths("region,town\nNord,Köln\nNord,Ulm\nSüd,Ulm\nSüd,(other)\nWest,\n(blank),Ulm\n".encode())
 TRUTH = domain_of_values({"works": ["true", "false"], "region": ["Nord", "Süd", "(blank)", "(other)"]})
 AGES = domain_of_values({"age": [str(age) for age in range(0, 50, 7)]})
+
+MADE: dict[str, tuple[str, list[str]]] = {
+    "time": ("born:time:quarter", ["2020 Q1", "2020 Q2", "2021 Q1", "2022 Q4"]),
+    "prefix": ("zip:prefix:2", ["00", "01"]),
+    "bands": ("age:bands:0; 18; 40", ["[0, 18)", "[18, 40]"]),
+    "spelling": ("town:spelling:case", ["köln", "ulm"]),
+    "names": ('town:names:{"Ulm": "+1"}', ["Köln", "+1"]),
+    "keep": ('town:keep:["Ulm"]', ["Ulm", "(rest)"]),
+    "frequent": ('region:frequent:["Süd"]', ["Süd", "(rest)"]),
+}
+"""Of each rule a level, and labels of it."""
+
+
+def with_made(name: str) -> Callable[[Any], Dataset]:
+    how, labels = MADE[name]
+    domain = domain_of_values({"region": ["Nord", "Süd"], "made": labels})
+    return lambda file: count_hierarchy(file, ["region", "made"], domain=domain, derive={"made": how})
+
 
 COUNTS: dict[str, Callable[[Any], Dataset]] = {
     "product": lambda file: count_hierarchy(file, ["region", "town"], domain=NAMED),
@@ -120,6 +142,7 @@ COUNTS: dict[str, Callable[[Any], Dataset]] = {
     "cut bins": lambda file: count_bins(file, "age", lower=10, upper=40, n_bins=3, outside="clamp", weight="n"),
     "unequal bins": lambda file: count_bins(file, "age", edges=[0, 5, 18, 30]),
     "grid of 0.1": lambda file: count_bins(file, "pay", lower=0, upper=2, n_bins=20),
+    **{f"made by {name}": with_made(name) for name in MADE},
 }
 
 
@@ -154,6 +177,14 @@ def test_every_kind_of_file_is_prepared_to_the_counts_of_the_app(name: str, form
     assert read_again(prepared) == counts_by_labels(plain, columns) == counts_by_labels(COUNTS[name](
         tmp_path / f"people.{suffix}"), columns)  # fmt: skip
     assert sum(read_again(prepared).values()) == data.total
+
+
+def test_every_rule_is_prepared_and_one_that_the_counts_told_is_not_handed_over() -> None:
+    assert set(MADE) == set(DERIVATIONS)
+    for name in MADE:
+        plan = ReleasePlan.of(Experiment(), COUNTS[f"made by {name}"](FORMS["comma"][1](ROWS)))
+        told = [one.sentence for one in refusals(plan) if one.control == "Make levels"]
+        assert bool(told) == (name == "frequent") == any("“made” keeps" in point for point in open_points(plan))
 
 
 @pytest.mark.parametrize(("mark", "marks", "written"), [

@@ -137,3 +137,18 @@ def test_levels_are_those_of_a_file() -> None:
     with pytest.raises(InputError, match="name one"):
         environment({}, levels=["city"])
     assert "TREEDP_LEVELS" not in environment({"TREEDP_LEVELS": "[]"})
+
+
+def test_a_list_that_the_counts_chose_says_so_until_somebody_says_that_it_is_public() -> None:
+    app = opened()
+    labelled(app.selectbox, "Column").set_value(0).run()
+    by = labelled(app.selectbox, "Rule")
+    by.set_value(next(at for at, rule in enumerate(by.options) if "FROM DATA" in rule)).run()
+    labelled(app.number_input, "In at least").set_value(20).run()
+    count(press(app, "Make"))
+    assert not app.exception and paths(app) == {("2024-02-02",): 27, ("(rest)",): 18}
+    ((_, how),) = held(app).report.recipe.derived
+    assert how == 'born:frequent:["2024-02-02"]'
+    count(press(app, "The list of"))
+    ((_, how),) = held(app).report.recipe.derived
+    assert how == 'born:keep:["2024-02-02"]' and paths(app) == {("2024-02-02",): 27, ("(rest)",): 18}

@@ -20,7 +20,7 @@ from treedp_core.checks import InputError, echo
 from treedp_core.plans import programs, record_file
 from treedp_core.plans.statement import Bounded, Categories, NoiseLaw, PlannedLevel, Statement
 from treedp_core.plans.verify import problems
-from treedp_core.plans.words import label, open_points, promise
+from treedp_core.plans.words import from_data, label, open_points, promise
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import Currency, NeighbouringRelation, Spread
 from treedp_core.privacy.rounding import sqrt_above
@@ -100,6 +100,9 @@ def _about_domain(plan: Statement) -> Iterator[Reason]:
             "A row can stand for several records, by a column that the plan does not name: count the file again, and "
             "make the plan from that.", "data", "Counts",
         )  # fmt: skip
+    for level in from_data(plan):
+        told = f"The counts chose which labels “{level}” keeps: say that the list is public, or name another."
+        yield Reason(told, "data", "Make levels")
     if domain.source is Categories.FROM_DATA:
         told = "A domain taken from the data is not public: list the categories from another source."
         yield Reason(told, "data", "Which categories exist")

@@ -267,12 +267,19 @@ def _about_counts(plan: Statement) -> list[str]:
     return told
 
 
+def from_data(plan: Statement) -> list[str]:
+    """Return the levels that are made by a rule whose option the counts chose."""
+    return [level for level, text in plan.recipe.derived if derived_of(text).of.public_as]
+
+
 def _about_data(plan: Statement) -> list[str]:
     most = plural(plan.unit.contributions, "record")
     known = plan.unit.known_levels - 1
     return [
         "The categories were taken from the data, so which ones exist is revealed without noise: list them from "
         "another source." if plan.domain.source is Categories.FROM_DATA else "",
+        *(f"The counts chose which labels “{level}” keeps: name the list from another source, or say that it is public."
+          for level in from_data(plan)),
         f"The file was read by {plan.read_by}, {CLAIM}: check its counts by another way." if plan.read_by else "",
         f"Nothing enforces that a unit has at most {most}: bound the records of each before counting."
         if plan.bounded is Bounded.CLAIMED and not plan.recipe.bound else "",

@@ -11,16 +11,17 @@ import streamlit as st
 
 from pages.ui.inputs.refusals import refusal, refusal_in_passing
 from pages.ui.inputs.setting import key_of
-from pages.ui.inputs.text import lit
+from pages.ui.inputs.text import lit, small_print
 from pages.ui.tables import store
 from pages.ui.tables.upload_slot import Table
 from treedp_core.checks import InputError
 from treedp_core.records.derive.derivation import DERIVATIONS, MAX_OPTION, Derivation, Derived, derived_of
-from treedp_core.records.derive.proposals import Proposal, held_with, labels_seen, proposals
-from treedp_core.words import MAX_LITERAL
+from treedp_core.records.derive.proposals import Proposal, frequent, held_with, labels_seen, proposals
+from treedp_core.words import MAX_LITERAL, plural, whole
 
 MOST_OFFERED: Final = 3
 """Proposals that stand beside each other; the others are among the rules."""
+MAKE: Final = "Make levels"
 READ_OFF: Final = "Read off the first labels (NOT PRIVATE); the rule that you press is fixed, and public."
 
 
@@ -57,12 +58,19 @@ def offered(table: Table, made: dict[str, str]) -> None:
             key=f"{table.file.slot}_make_{key_of(one)}", icon=":material/add:", on_click=_make,
             args=(_places(table), one.made, one.column if one.goes_on else ""), help=f"{_told(one)}. {READ_OFF}",
         )  # fmt: skip
-    with st.popover(f"Make levels{f' ({len(made)})' if made else ''}", icon=":material/call_split:"):
+    with st.popover(f"{MAKE} ({len(made)})" if made else MAKE, icon=":material/call_split:"):
         with st.container(horizontal=True):
             for name, how in made.items():
                 st.button(lit(name, 40), key=f"{table.file.slot}_undo_{key_of(name, how)}", icon=":material/close:",
                           on_click=_undo, args=(_places(table), name), type="tertiary",
                           help=f"{lit(derived_of(how).told(name))}. Press to take it away again.")  # fmt: skip
+                if derived_of(how).of.public_as:
+                    st.button(
+                        f"The list of {lit(name, 40)} is public", key=f"{table.file.slot}_public_{key_of(name, how)}",
+                        on_click=_say_public, args=(_places(table), name), icon=":material/public:",
+                        help="The counts chose it, which is NOT PRIVATE, and a plan with it is not handed over. Say so "
+                        "only if the same list could have been named without them.",
+                    )  # fmt: skip
         _own(table, labels, found)
 
 
@@ -115,6 +123,14 @@ def _options(table: Table, column: str, one: Derivation, some: Sequence[str]) ->
             default=suggested if len(suggested) == 1 else None,
             format_func=lambda option: lit(one.names(option, column), MAX_LITERAL), help=READ_OFF,
         )  # fmt: skip
+    if one.public_as and table.columns is not None and column in table.columns.distinct:
+        least = st.number_input(
+            "In at least … rows", 1, value=10, key=table.key("derive_least", column), step=1,
+            help="Labels of fewer rows become “(rest)”. The counts choose the list, so it is NOT PRIVATE.",
+        )  # fmt: skip
+        kept = frequent(table.columns, column, least)
+        small_print(f"{whole(len(kept))} of {plural(table.columns.distinct[column], 'label')} stay (NOT PRIVATE).")
+        return ["\n".join(kept)] if kept else []
     ask = st.text_area if "\n" in one.example else st.text_input
     typed = ask(
         "Or typed" if suggested else "As you say it", key=table.key("derive_told", column, one.name),
@@ -160,6 +176,12 @@ def _make(at: _Places, levels: Sequence[Derived], then: str = "") -> None:
     names += [then] if then else []
     before = [name for name in st.session_state.get(at.chosen, ()) if name not in names]
     st.session_state[at.chosen] = [*before, *names]
+
+
+def _say_public(at: _Places, name: str) -> None:
+    """Take what the counts chose as public: in a callback."""
+    made: dict[str, str] = st.session_state[at.made]
+    made[name] = derived_of(made[name]).as_public.text
 
 
 def _undo(at: _Places, name: str) -> None:

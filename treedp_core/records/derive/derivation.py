@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -39,6 +39,9 @@ class Derivation:
         What it may be told -> what of that makes levels of one tree, from coarse to fine, for each that people want.
     goes_on : bool
         Whether the column itself is the level below.
+    public_as : str
+        Of a rule whose option the counts chose (NOT PRIVATE): the name of the same rule, once somebody says that its
+        option is public.
     example : str
         What people may type; of several lines where they need as many.
     typed : function
@@ -52,6 +55,7 @@ class Derivation:
     names: Callable[[str, str], str]
     trees: Callable[[Sequence[str]], Sequence[Sequence[str]]] = lambda options: [[one] for one in options]
     goes_on: bool = False
+    public_as: str = ""
     example: str = ""
     typed: Callable[[str], str] = str.strip
 
@@ -103,6 +107,11 @@ class Derived:
     def level(self) -> str:
         """Its name."""
         return self.of.names(self.option, self.column)
+
+    @property
+    def as_public(self) -> Derived:
+        """The same level, once somebody says that what its rule is told is public."""
+        return replace(self, derivation=self.of.public_as or self.derivation)
 
     @property
     def text(self) -> str:
@@ -178,5 +187,7 @@ DERIVATIONS: Final[Table[Derivation]] = table(
                example="NRW = Nordrhein-Westfalen\nBY = Bayern", typed=spellings.names_typed),
     Derivation("keep", "A list, and the rest", spellings.listed_only, spellings.nothing, partial(_of, "group"),
                example="Ulm\nBonn", typed=spellings.list_typed),
+    Derivation("frequent", "The most frequent (FROM DATA), and the rest", spellings.listed_only, spellings.nothing,
+               partial(_of, "group"), public_as="keep", example="Ulm\nBonn", typed=spellings.list_typed),
 )  # fmt: skip
-"""All rules are public: what they make of a label does not depend on any other row."""
+"""What a rule makes of a label does not depend on any other row; `public_as` says of which the option does."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from treedp_core import checks
 from treedp_core.records.derive.derivation import DERIVATIONS, Derivation, Derived
@@ -96,6 +97,18 @@ def labels_seen(held: HeldColumns) -> dict[str, list[str]]:
             texts = [one for one in as_words(cells.slice(0, SEEN)).to_pylist() if one is not None]
             found[name] = [one for text in dict.fromkeys(texts) if 0 < len(one := normalise(text)) <= checks.MAX_LABEL]
     return found
+
+
+def frequent(held: HeldColumns, column: str, least: int) -> list[str]:
+    r"""Return the labels of a column that occur in so many rows at least, the most frequent first: NOT PRIVATE.
+
+    >>> from treedp_core.records.read.column_cache import hold
+    >>> frequent(hold(b"town\nUlm\nKiel\nUlm\n"), "town", 2)
+    ['Ulm']
+    """
+    counts = pc.value_counts(held.table.column(column).combine_chunks().cast(pa.string()))
+    often = sorted(counts.to_pylist(), key=lambda one: -one["counts"])
+    return [normalise(one["values"]) for one in often if one["counts"] >= least and (one["values"] or "").strip()]
 
 
 def held_with(held: HeldColumns, given: Given) -> HeldColumns:

@@ -88,8 +88,8 @@ mutants: $(BIN)/.test  ## plant faults in the core one by one; fails when the te
 gallery: $(BIN)/.test  ## draw every page again, light and dark, into docs/gallery
 	@PYTHONPATH=tests $(BIN)/python -m gallery
 
-samples: $(BIN)/.app  ## write sample_data/*.csv again from their seeds
-	$(BIN)/python -m sample_data
+samples: $(BIN)/.app  ## write the samples again from their seeds; PACKAGES=folder: the published ones, too
+	$(BIN)/python -m sample_data $(PACKAGES)
 
 format: $(BIN)/.test  ## format the code and apply the safe fixes
 	$(BIN)/ruff check --fix .

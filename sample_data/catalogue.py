@@ -1,4 +1,4 @@
-"""The sample data sets: what each holds, who it protects and what is public about it. All are SYNTHETIC."""
+"""The sample data sets: what each holds, who it protects, what is public about it, and where it comes from."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
-from sample_data import ages, conversions, geography, mobility, small_town
+from sample_data import ages, cities, communes, conversions, flights, geography, mobility, small_town
 from treedp_core.records import Dataset, count_bins, count_hierarchy, domain_of_paths
 from treedp_core.registry import lookup, table
 
@@ -15,7 +15,13 @@ from treedp_core.registry import lookup, table
 
 def count_sample(name: str) -> Dataset:
     """Return a sample data set, counted from its file."""
-    return replace(_counted(lookup(SAMPLES, name, "sample")), is_made_up=True)
+    chosen = lookup(SAMPLES, name, "sample")
+    data = _counted(chosen)
+    notices = tuple(one for one in data.report.notices if one[0] != "TOTALS")  # a département is called Somme
+    return replace(
+        data, is_made_up=chosen.is_synthetic, credit=chosen.credit,
+        report=replace(data.report, notices=notices, totals=()),
+    )  # fmt: skip
 
 
 def _counted(chosen: Sample) -> Dataset:
@@ -34,8 +40,9 @@ def _counted(chosen: Sample) -> Dataset:
         )
     domain = domain_of_paths(chosen.path, chosen.columns, records_are_public=True)
     return count_hierarchy(
-        chosen.path, chosen.columns, domain=domain, weight=chosen.weight, outside="refuse", name=chosen.title
-    )
+        chosen.path, chosen.columns, domain=domain, weight=chosen.weight, unit=chosen.unit_column,
+        contributions=chosen.contributions, outside="refuse", name=chosen.title,
+    )  # fmt: skip
 
 
 FOLDER = Path(__file__).resolve().parent
@@ -53,11 +60,13 @@ class Bins:
 
 @dataclass(frozen=True)
 class Sample:
-    """One committed file.
+    """One committed file: made up by its module from a seed, or derived by it from a package of a public registry.
 
     `columns` are the levels from the top (one numeric column when `bins` is given), `weight` the column that
     holds the count of a row (None: every row is one record), `unit` names one unit and `protected` says more of it,
     `domain` says what is public, and `known_levels` how many levels, the root among them, are public about each unit.
+    Where `unit_column` names the unit of a row, its first `contributions` rows are counted. `credit` is what every
+    copy of real records must say: source, date and licence; nothing of made-up ones.
     """
 
     name: str
@@ -72,6 +81,14 @@ class Sample:
     domain: str
     bins: Bins | None = None
     known_levels: int = 1
+    unit_column: str | None = None
+    contributions: int = 1
+    credit: str = ""
+
+    @property
+    def is_synthetic(self) -> bool:
+        """Whether its records are nobody's."""
+        return not self.credit
 
     @property
     def path(self) -> Path:
@@ -145,5 +162,49 @@ SAMPLES = table(
         protected="One person, who has one age.",
         domain="The bounds 0 and 128 and the bins are public; they do not depend on the records.",
         bins=Bins(0, 128, 128, (8, 16)),
+    ),
+    Sample(
+        name="communes",
+        title="French communes (2026)",
+        description="Residents of all 34 875 communes of France by region, département and arrondissement, as Insee "
+        "published them. The file has their intercommunalities as well: areas, and no nodes of this tree.",
+        file="communes_2026.csv.gz",
+        generator=communes,
+        columns=("region", "departement", "arrondissement", "commune"),
+        weight="residents",
+        unit="resident",
+        protected="One resident, who is counted in exactly one commune.",
+        domain="The domain is public: it is the official list of communes, six without residents among them.",
+        credit=communes.CREDIT,
+    ),
+    Sample(
+        name="flights",
+        title="Flights from New York (January 2013)",
+        description="Flights from the three airports of New York City in January 2013 by carrier, origin, destination "
+        "and scheduled hour; the file has delays and tail numbers as well. Of each aircraft the first 10 are counted.",
+        file="flights_2013_01.csv.gz",
+        generator=flights,
+        columns=("carrier", "origin", "destination", "hour"),
+        weight=None,
+        unit="aircraft",
+        protected="One aircraft, by its tail number: its first 10 flights of the month are counted, 18 470 of 27 004.",
+        domain="The domain is public: it is the timetable.",
+        unit_column="tailnum",
+        contributions=10,
+        credit=flights.CREDIT,
+    ),
+    Sample(
+        name="cities",
+        title="World cities (2026)",
+        description="Residents of the 12 325 cities that GeoNames lists with at least 50 000, by continent and "
+        "country; some are parts of others.",
+        file="cities_2026.csv.gz",
+        generator=cities,
+        columns=("continent", "country", "city"),
+        weight="residents",
+        unit="resident",
+        protected="One resident of one city; whoever lives in a city within a city is counted in both.",
+        domain="The domain is public: it is the gazetteer's list.",
+        credit=cities.CREDIT,
     ),
 )

@@ -173,7 +173,7 @@ def test_the_wheel_holds_the_app_and_nothing_else(wheel: Path) -> None:
     assert wheel.name.startswith(f"treedp-{treedp_core.__version__}-")
     app = "treedp_core/_app/"
     needed = {"app.py", "static/favicon.svg", ".streamlit/config.toml", "sample_data/catalogue.py"}
-    needed |= {p.relative_to(ROOT).as_posix() for p in (ROOT / "sample_data").glob("*.csv")}
+    needed |= {p.relative_to(ROOT).as_posix() for p in (ROOT / "sample_data").glob("*.csv*")}
     needed |= {p.relative_to(ROOT).as_posix() for p in (ROOT / "pages").rglob("*.py")}
     assert {app + name for name in needed} - names == set()
     assert {p.relative_to(ROOT).as_posix() for p in (ROOT / "treedp_core").rglob("*.py")} - names == set()

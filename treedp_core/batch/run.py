@@ -19,7 +19,7 @@ from treedp_core.batch.output import new_folder, progress, say, write
 from treedp_core.checks import InputError, echo
 from treedp_core.cli import NOTEBOOK, app_path
 from treedp_core.notebook import Cell, Notebook
-from treedp_core.notebook.code import Ran, given
+from treedp_core.notebook.code import Ran
 from treedp_core.notebook.data_lineage import tables_of
 from treedp_core.notebook.export.program import slug
 from treedp_core.notebook.file.archive import open_file
@@ -28,7 +28,7 @@ from treedp_core.records import Dataset
 from treedp_core.records.exit import end
 from treedp_core.registry import load_plugin
 from treedp_core.views.cells.handles import handles_of
-from treedp_core.views.cells.rerun import NOT_HERE, Sources, rerun_of
+from treedp_core.views.cells.rerun import NOT_HERE, Sources, counted_sample, rerun_of
 from treedp_core.words import plural
 
 # `treedp run STUDY.treedp`: every cell of a notebook made again by its view, and compared with what it showed.
@@ -76,7 +76,7 @@ def _samples() -> Callable[[str], Ran[Dataset]]:
 
     @cache
     def sample(name: str) -> Ran[Dataset]:
-        return given(count(name), count, name).named("data")
+        return counted_sample(count(name), count, name)
 
     return sample
 

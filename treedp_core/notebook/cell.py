@@ -267,6 +267,8 @@ class Cell:
         whose promise is its author's claim, was used.
     label : str
         What must stand in every copy, such as "NOT PRIVATE: tuned on the true counts."; or nothing.
+    credit : str
+        Source, date and licence of published records, which every copy must say; or nothing.
     code : str
         The program that gives the table, as it stood below the figure.
     seed : int or None
@@ -309,6 +311,7 @@ class Cell:
     alt: str = ""
     badges: tuple[str, ...] = ()
     label: str = ""
+    credit: str = ""
     code: str = ""
     seed: int | None = None
     version: str
@@ -324,7 +327,7 @@ class Cell:
         validators.matches("the page of a cell", self.page, _WORD, "CELL_PAGE")
         validators.matches("the view of a cell", self.view, _WORD, "CELL_PAGE", empty=True)
         validators.matches("the part of a cell", self.part, _WORD, "CELL_PAGE", empty=True)
-        for what in ("about", "note", "caption", "answer", "alt", "label", "code"):
+        for what in ("about", "note", "caption", "answer", "alt", "label", "credit", "code"):
             limit = MAX_CODE if what == "code" else MAX_TEXT
             validators.text(f"the {what} of a cell", getattr(self, what), limit, "CELL_TEXT")
         object.__setattr__(self, "settings", validators.settings(self.settings))

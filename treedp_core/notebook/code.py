@@ -211,7 +211,7 @@ class _Writer:
         modules = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(self.imports.items())]
         if "np." in "\n".join([*self.lines, last]):
             modules.insert(0, "import numpy as np")
-        about = f"# {' '.join(ran.about.split())}\n" if ran.about else ""
+        about = _comment(ran.about)
         head = about + (APP_PATH if self.from_app else "") + "\n".join(modules)
         loaded = [f"load_plugin({name!r})  # {CLAIM}" for name in self.plugins]
         files = [f"{name} = {one.path!r}  # where the file lies" for one, name in self.files.items()]
@@ -235,9 +235,7 @@ class _Writer:
             text = self.call(ran)
             if text not in self.known:
                 self.known[text] = self.free(ran.name)
-                self.lines.append(
-                    ("# " + " ".join(ran.about.split()) + "\n" if ran.about else "") + f"{self.known[text]} = {text}"
-                )
+                self.lines.append(f"{_comment(ran.about)}{self.known[text]} = {text}")
             self.names[id(ran)] = self.known[text]
         return self.names[id(ran)]
 
@@ -322,6 +320,12 @@ class _Writer:
             if one.init and (default is MISSING or not _same(mine, default)):
                 parts.append(f"{one.name}={self.literal(mine)}")
         return _wrapped(self.imported(type(value)), parts)
+
+
+def _comment(about: str) -> str:
+    """What is said in front of a line."""
+    lines = textwrap.wrap(" ".join(about.split()), WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "".join(f"# {one}\n" for one in lines)
 
 
 def _same(a: object, b: object) -> bool:

@@ -25,6 +25,7 @@ from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import Currency, NeighbouringRelation, Spread
 from treedp_core.privacy.rounding import sqrt_above
 from treedp_core.privacy.spread import Capacities, level_sensitivities
+from treedp_core.records.export.columns import source_line
 from treedp_core.words import float_above, plural, whole
 
 # ---- why a plan cannot be handed over, and which control of which page would change that
@@ -226,7 +227,7 @@ LIBRARIES: Final = (
 
 def _common(plan: Statement, most: int) -> dict[str, str]:
     marked = label(plan)
-    about = [*([marked] if marked else []), *open_points(plan), *not_covered(plan)[:4]]
+    about = [*filter(None, (marked, source_line(plan.credit))), *open_points(plan), *not_covered(plan)[:4]]
     lines = [line for point in about for line in textwrap.wrap(f"- {point}", 112, subsequent_indent="  ")]
     return {
         "promise": promise(plan),

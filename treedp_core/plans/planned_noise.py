@@ -118,6 +118,7 @@ def state(noise: Planned, data: Data, source: Dataset | None) -> Statement:
     total_records = int(data.counts.sum()) if isinstance(data, CountedBins) else data.total
     return Statement(
         title=data.name,
+        credit="" if source is None else source.credit,
         whom="",
         released=noise.released,
         unit=noise.unit,
@@ -154,6 +155,7 @@ def state_of_sums(made: MatrixPlan, data: Data, source: Dataset | None) -> State
     matrix, promise = _matrix(made, law), made.guarantee
     return Statement(
         title=data.name,
+        credit="" if source is None else source.credit,
         whom="",
         released=CUMULATIVE,
         unit=unit,

@@ -329,6 +329,8 @@ class Statement:
         The plug-in that read the file, which nobody has reviewed; empty where TreeDP did.
     matrix : SumsOfBins or None
         Where the noise is on weighted sums of all bins; then level 0 is all records and level 1 the sums.
+    credit : str
+        Source, date and licence of published records, which every copy must say; empty for others.
     """
 
     title: str
@@ -353,12 +355,13 @@ class Statement:
     read_by: str = ""
     matrix: SumsOfBins | None = None
     recipe: Recipe = field(default_factory=Recipe)
+    credit: str = ""
 
     def __post_init__(self) -> None:
         kept = 0 < self.recipe.bound <= self.unit.contributions
         _expect(self.bounded is Bounded.CLAIMED or kept, "a bound of the count within the one of the unit")
         _expect(_PACKAGE.fullmatch(self.read_by) is not None, "the name of a package as the reader of the file")
-        for name in ("title", "whom"):
+        for name in ("title", "whom", "credit"):
             _text(name, getattr(self, name))
         for name in (self.recipe.weight, self.recipe.unit):
             _text("a column", name)

@@ -15,6 +15,7 @@ from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE, PriorKind, of_truth
 from treedp_core.records.derive.derivation import derived_of
 from treedp_core.records.edges import edge_text
+from treedp_core.records.export.columns import SOURCE
 from treedp_core.records.recipe import MARKS
 from treedp_core.registry import CLAIM
 from treedp_core.words import (
@@ -31,7 +32,7 @@ from treedp_core.words import (
 
 Table = dict[str, list[str]]
 _WORDS: Final = re.compile(r"\w+([ _.-]\w+)*")
-TYPED: Final = ("Data", "Rows", "One unit", "Matrix", "Post-processing")
+TYPED: Final = ("Data", SOURCE, "Rows", "One unit", "Matrix", "Post-processing")
 """What of the summary somebody may have typed, into the app or into a file."""
 MOST_EDGES: Final = 20
 """Edges of unequal bins that a sentence lists."""
@@ -322,6 +323,7 @@ def summary(plan: Statement) -> list[tuple[str, str]]:
     """Return what holds for the whole plan, as pairs of a name and words; user text among them."""
     rows = [
         ("Data", plan.title),
+        *([(SOURCE, plan.credit)] if plan.credit else []),
         ("Rows", counted(plan)),
         ("One unit", plan.whom or "not said"),
         ("Protected", plan.unit.describe(plan.spread)),

@@ -188,6 +188,8 @@ class Dataset:
         SHA-256 (hex) of the bytes of the file it was counted from; empty where there was no file.
     is_made_up : bool
         Whether its records are nobody's, so that another draw of them is public.
+    credit : str
+        Of published records: source, date and licence, which every copy of their numbers must say.
     """
 
     name: str
@@ -198,6 +200,7 @@ class Dataset:
     report: ReadReport
     source_digest: str = ""
     is_made_up: bool = False
+    credit: str = ""
 
     def __post_init__(self) -> None:
         self.counts.flags.writeable = False
@@ -218,6 +221,11 @@ class Dataset:
     def read_by(self) -> str:
         """That plug-in's package, or nothing."""
         return package_of(self.not_reviewed)
+
+    @property
+    def is_everybodys(self) -> bool:
+        """Whether its counts are no secret: of records that are nobody's, or that are published."""
+        return self.is_made_up or bool(self.credit)
 
     @property
     def total(self) -> int:

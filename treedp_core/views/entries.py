@@ -178,9 +178,14 @@ class Entry:
         return not self.sample_of(inputs) and (self.apart is None or self.apart(inputs, no_table()) is None)
 
     def found(self, inputs: Inputs, tables: Tables, slow: Any = None, memo: Memo = forgetful) -> Finding:
-        """Return what it finds, which says so where an entry that was not reviewed had a part in it."""
+        """Return what it finds, with the source of published records.
+
+        It says so where an entry that was not reviewed had a part in it.
+        """
         more = {} if self.slow is None else {"slow": slow}
         finding = self.find(inputs, tables, memo=memo, **more)
+        if tables.credit:
+            finding = replace(finding, credit=tables.credit)
         if NOT_REVIEWED in finding.badges or (inputs.is_reviewed and not tables.data.not_reviewed):
             return finding
         return replace(finding, badges=(*finding.badges, NOT_REVIEWED))

@@ -68,6 +68,12 @@ class Tables:
     ranges: Ranges = ()
     plan: ReleasePlan | None = None
 
+    @property
+    def credit(self) -> str:
+        """What every copy of what is found in them must say of published records among them."""
+        told = (one.credit for one in (self.data, self.prior) if one is not None)
+        return "; ".join(dict.fromkeys(filter(None, told)))
+
     @cached_property
     def fingerprints(self) -> tuple[str, ...]:
         """What results kept of these tables are known by."""
@@ -180,6 +186,8 @@ class Finding:
     provenance : Provenance
     is_simulated : bool
         Whether the table is of a simulated release: then each row of it and the name of its file say so.
+    credit : str
+        Source, date and licence of the published records that it is of, which every copy must say.
     """
 
     figure: Draft | None = None
@@ -194,6 +202,7 @@ class Finding:
     badges: tuple[str, ...] = ()
     provenance: Provenance = Provenance()
     is_simulated: bool = False
+    credit: str = ""
 
     def __post_init__(self) -> None:
         if self.figure is not None and self.label.startswith(NOT_PRIVATE):

@@ -26,7 +26,7 @@ from treedp_core.figures.base.screen import on_dark, stacked
 from treedp_core.figures.trees.icicle import watermark
 from treedp_core.notebook.code import Part, Ran
 from treedp_core.notebook.export.program import export_name
-from treedp_core.records.export.columns import Columns, labelled
+from treedp_core.records.export.columns import Columns, credited, labelled, source_line
 from treedp_core.records.export.tables import IN_NAMES, apart, csv_bytes, csv_files, frame_of, zipped
 from treedp_core.studies.budget import NOT_PRIVATE
 from treedp_core.studies.methods.terms import explained, symbols_in
@@ -110,7 +110,7 @@ def _figure(
     )  # fmt: skip
     if on_stage:
         stage.follow()
-    about = f"{seen.called.caption} {seen.finding.how}".strip()
+    about = f"{_caption(seen)} {seen.finding.how}".strip()
     if answer:
         said(_written_in(fig))
         say(answer)
@@ -191,7 +191,7 @@ def found_moving(
     `picture` says what it is told of other inputs.
     """
     finding = seen.finding
-    about = f"{caption or seen.called.caption} {how or finding.how}".strip()
+    about = f"{caption or _caption(seen)} {how or finding.how}".strip()
     if finding.answer:
         staged(draw)
         say(finding.answer)
@@ -202,6 +202,11 @@ def found_moving(
             draw()
         small_print(about)
     footer(seen, about=about if finding.answer else "")
+
+
+def _caption(seen: Seen[Any]) -> str:
+    """The caption of a figure or table, and the source of published records that it is of."""
+    return f"{seen.called.caption} {source_line(seen.finding.credit)}".strip()
 
 
 def _written_in(fig: Any) -> str:
@@ -241,7 +246,7 @@ def _table(
     width: Literal["stretch", "content"] = "stretch",
     height: Literal["auto", "content"] = "auto",
 ) -> None:
-    columns, alt, caption = seen.finding.table, seen.finding.alt, seen.called.caption
+    columns, alt, caption = seen.finding.table, seen.finding.alt, _caption(seen)
     if answer:
         with st.container(key=STAGE):
             plain_table(columns, alt=alt, formats=formats, height=LEAST_HEIGHT)
@@ -346,7 +351,8 @@ def _data(key: str, finding: Finding, *, private: bool, several: bool) -> None:
 
 
 def _labelled(finding: Finding) -> Columns:
-    return labelled(finding.table, finding.label) if finding.label else finding.table
+    told = credited(finding.table, finding.credit)
+    return labelled(told, finding.label) if finding.label else told
 
 
 def _file(finding: Finding) -> bytes:

@@ -97,13 +97,14 @@ SLIDE: Final = whole("slide", 0, 0, MAX_SLIDES, code="SLIDE_RANGE")
 """Which of them is shown, from 1; 0 before the first."""
 SOURCE: Final = replace(control(
     parameter(TableInputs, "source"), label="Source",
-    help="Sample: small synthetic data that come with the app. Generate: made-up records on a tree of your choice. "
-    "Upload: a file of your own, which is discarded once it is counted.",
+    help="Sample: small data sets that come with the app, made up or published. Generate: made-up records on a tree of "
+    "your choice. Upload: a file of your own, which is discarded once it is counted.",
 ), at_first="file" if os.environ.get(FILE_VARIABLE) else None)  # fmt: skip
 SAMPLE: Final = choice(
     "sample", TableInputs.sample, SAMPLES, label="Sample data set", look="select",
     format=lambda name: SAMPLES[name].title,
-    help="All samples are synthetic; their generators and seeds are part of the project.",
+    help="Synthetic ones are made up from a seed. The others are published records; every export says their source and "
+    "licence. How each was made is part of the project.",
 )  # fmt: skip
 MADE_SHAPE: Final = control(parameter(TableInputs, "shape"), label="Shape", look="select")
 MADE_RECORDS: Final = control(

@@ -21,6 +21,7 @@ from treedp_core.notebook.code import Ran
 from treedp_core.notebook.study import note_of
 from treedp_core.notebook.validators import settings as texts
 from treedp_core.records import count_hierarchy
+from treedp_core.records.export.columns import source_line
 from treedp_core.views.cells.rerun import is_of_table
 
 SLOT: Final = "upload"
@@ -69,8 +70,8 @@ def _samples(part: str, last: str) -> None:
     mine = book.notebook().cell(last).settings
     for name, one in SAMPLES.items():
         if mine.get("source") or (name,) != mine.get("sample", ("small_town",)):
-            st.button(one.title, key=f"{part}_other_{name}", on_click=_on_sample, args=(last, name),
-                      help="This sample, by the settings of the pinned figure.")  # fmt: skip
+            told = f"This sample, by the settings of the pinned figure. {source_line(one.credit)}".strip()
+            st.button(one.title, key=f"{part}_other_{name}", on_click=_on_sample, args=(last, name), help=told)
 
 
 def _hierarchy(part: str, last: str) -> None:

@@ -7,7 +7,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -29,7 +29,7 @@ from treedp_core.notebook.study import WAITING
 from treedp_core.records import Dataset, HeldColumns
 from treedp_core.records.mock_data import generate
 from treedp_core.tree.text import branching_factors_from_text
-from treedp_core.views.cells.rerun import NO_DATA, NOT_HERE, Sources
+from treedp_core.views.cells.rerun import NO_DATA, NOT_HERE, Sources, counted_sample
 from treedp_core.views.finding import forgetful
 
 MAX_NUMBERS: Final = 16_000_000
@@ -40,6 +40,8 @@ _AWAITED: Final = "_data_awaited"
 MEMORY: Final = "_remembered"
 
 MAKING: Final = "make_data"
+_SAMPLES: Final[dict[str, Dataset]] = {}
+"""Those that were read."""
 _MADE: Final[weakref.WeakValueDictionary[Hashable, Dataset]] = weakref.WeakValueDictionary()
 
 T = TypeVar("T")
@@ -69,8 +71,8 @@ def call_of(data: Dataset) -> Ran[Dataset]:
     """Return a data set of this session, or a sample, as the call that makes it."""
     if data is st.session_state.get(_GENERATED, (None, None))[1]:
         return given(data, generate, *st.session_state[_GENERATED][0]).named("data")
-    name = next((name for name in SAMPLES if sample(name) is data), None)
-    return counted_again(data) if name is None else used_sample(name)
+    name = name_of_sample(data)
+    return used_sample(name) if name else counted_again(data)
 
 
 def stood_in() -> dict[str, tuple[str, ...]]:
@@ -80,12 +82,13 @@ def stood_in() -> dict[str, tuple[str, ...]]:
     data = dataset()
     if data is st.session_state.get(_GENERATED, (None, None))[1]:
         return {"source": ("generate",)}
-    return next(({"source": ("sample",), "sample": (name,)} for name in SAMPLES if sample(name) is data), {})
+    name = name_of_sample(data)
+    return {"source": ("sample",), "sample": (name,)} if name else {}
 
 
 def used_sample(name: str) -> Ran[Dataset]:
     """Return a sample data set as the call that makes it."""
-    return given(sample(name), count_sample, name).named("data")
+    return counted_sample(sample(name), count_sample, name)
 
 
 def counted_again(counted: Dataset) -> Ran[Dataset]:
@@ -239,7 +242,8 @@ def unit_of(data: Dataset) -> str:
     """Return what one unit of a data set is: of a file what was said, or the column that names units."""
     if any(from_file(slot) is data for slot in (*session_tables.OWN, session_tables.BINS)):
         return UNIT.value.strip() or data.report.recipe.unit
-    return next((one.unit for name, one in SAMPLES.items() if sample(name) is data), "record")
+    name = name_of_sample(data)
+    return SAMPLES[name].unit if name in SAMPLES else "record"
 
 
 def bound_of(fingerprint: str) -> int:
@@ -288,7 +292,9 @@ def origin() -> str:
     file = session_tables.file_of(dataset())
     if file is not None:
         return f"counted from a file at {file.when:%H:%M} UTC, the file itself is not kept"
-    return "generated from its seed" if get("source") == "generate" else "synthetic sample"
+    if get("source") == "generate":
+        return "generated from its seed"
+    return "sample of published records" if dataset().credit else "synthetic sample"
 
 
 def file_on_this_computer() -> Path | None:
@@ -296,10 +302,16 @@ def file_on_this_computer() -> Path | None:
     return uploads.named(FILE_VARIABLE)
 
 
-@cache
 def sample(name: str) -> Dataset:
     """Return a sample data set; samples are public, so one copy serves all sessions (its arrays are read-only)."""
-    return count_sample(name)
+    if name not in _SAMPLES:
+        _SAMPLES.setdefault(name, count_sample(name))  # another session may have been faster
+    return _SAMPLES[name]
+
+
+def name_of_sample(data: Dataset) -> str:
+    """Return the name of the sample that a data set is; nothing where it is none. No sample is read for it."""
+    return next((name for name, one in list(_SAMPLES.items()) if one is data), "")
 
 
 def generated(shape: str, n_records: int, branching: str, seed: int) -> Dataset:

@@ -45,7 +45,7 @@ from treedp_core.notebook.study import WAITING
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset
 from treedp_core.records.dataset import counts_table
-from treedp_core.records.export.columns import labelled
+from treedp_core.records.export.columns import credited, labelled, source_line
 from treedp_core.records.export.tables import csv_bytes
 from treedp_core.studies.budget import NOT_PRIVATE
 from treedp_core.views import VIEWS
@@ -238,6 +238,8 @@ def show() -> Told:
         small_print(f"{lit(data.name, 40)} stays in use until the file is counted.")
         return Told(seen.line(), NOT_PRIVATE)
     show_tree(seen)
+    if data.credit:
+        small_print(source_line(data.credit))
     if asked := is_asked():
         ask()
     if is_waited_for():
@@ -245,6 +247,11 @@ def show() -> Told:
     asked_for.show()
     warn(data)
     return seen.told(more=partial(_more, seen, data, asked))
+
+
+def _all_counts(data: Dataset) -> bytes:
+    told = credited(counts_table(data), data.credit)
+    return csv_bytes(labelled(told, f"{NOT_PRIVATE}: exact counts."))
 
 
 def _more(seen: Seen[DataInputs], data: Dataset, asked: bool) -> None:
@@ -265,7 +272,7 @@ def _more(seen: Seen[DataInputs], data: Dataset, asked: bool) -> None:
     prose(f"{lit(data.name)}: what became of every record.")
     check(data)
     download(
-        "All counts", lambda: csv_bytes(labelled(counts_table(data), f"{NOT_PRIVATE}: exact counts.")),
+        "All counts", partial(_all_counts, data),
         name=f"{export_name('all counts', private=True)}.csv", mime="text/csv", key="all_counts",
         help="Every node of the tree with its exact count, as CSV (NOT PRIVATE)",
     )  # fmt: skip

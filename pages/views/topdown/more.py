@@ -206,12 +206,13 @@ def _files(seen: Here, made: Made[Drawn], kind: str, as_csv: Write, as_parquet: 
     assert seen.work is not None
     again = seen.work.code(seen.tables).giving(made)
     columns = call(tables.columns_of, again.get("subject")).named("columns")
+    told = replace(columns.value, credit=seen.tables.value.credit)
     csv, parquet = ("CSV", "text/csv", as_csv), ("Parquet", "application/vnd.apache.parquet", as_parquet)
     with st.container(horizontal=True, vertical_alignment="center"):
         for label, mime, write in (csv, parquet):
             ending = label.lower()
             download(
-                label, partial(write, made.found.table, columns.value, Provenance.SIMULATION),
+                label, partial(write, made.found.table, told, Provenance.SIMULATION),
                 name=f"treedp-simulation-synthetic-{kind}.{ending}", mime=mime, key=f"td_{kind}_{ending}",
                 help="Simulated release, simulation-grade noise. In CSV, text that a spreadsheet would run as a "
                 "formula gets a leading apostrophe.",

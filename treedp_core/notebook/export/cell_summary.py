@@ -11,6 +11,7 @@ from typing import Any, Final
 from treedp_core.figures.base.export_layout import Dress
 from treedp_core.notebook.cell import NOT_REVIEWED, SWEEP, Cell
 from treedp_core.privacy.prior_provenance import DOOR, NOT_PRIVATE
+from treedp_core.records.export.columns import SOURCE
 from treedp_core.registry import CLAIM
 from treedp_core.words import plural
 
@@ -143,6 +144,8 @@ def facts(cell: Cell) -> list[tuple[str, str]]:
     told = [("Made by", "treedp run, from a script")] if cell.page == SWEEP else [("Page", page)]
     if cell.about:
         told.append(("Made from", cell.about))
+    if cell.credit:
+        told.append((SOURCE, cell.credit))
     if cell.data is not None:
         levels = " › ".join(cell.data.levels)
         about = f"{cell.data.name}{f' ({levels})' if levels else ''}, categories {cell.data.domain}"

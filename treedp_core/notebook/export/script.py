@@ -9,7 +9,7 @@ from treedp_core.notebook.cell import Cell
 from treedp_core.notebook.code import FIGURE
 from treedp_core.notebook.export.cell_summary import facts, head, is_simulated, plain, safe, safe_markdown, warning
 from treedp_core.notebook.export.program import TABLE, Section, program_of
-from treedp_core.records.export.columns import Columns, labelled
+from treedp_core.records.export.columns import Columns, credited, labelled
 from treedp_core.records.export.tables import IN_NAMES, apart, csv_bytes, zipped
 
 SHOWN: Final = "from treedp_core.records.export.tables import shown"
@@ -48,7 +48,10 @@ def _section(number: int, section: Section) -> list[str]:
 def shown_of(section: Section) -> str:
     """Return the call that shows a cell's table, and writes it as an archive would: see `tables_of`."""
     cell = section.cell
-    marks = {"label": cell.label, "private": cell.is_private_only, "simulated": is_simulated(cell)}
+    marks = {
+        "label": cell.label, "credit": cell.credit, "private": cell.is_private_only,
+        "simulated": is_simulated(cell),
+    }  # fmt: skip
     given = "".join(f", {name}={value!r}" for name, value in marks.items() if value)
     return f"shown({TABLE}, {section.name!r}, OUT{given})"
 
@@ -113,7 +116,8 @@ def tables_of(cell: Cell, name: str) -> dict[str, Columns]:
     """Return the table of a cell by the names of files: what is true apart from what is released."""
     if cell.columns is None:
         return {}
-    columns = labelled(cell.columns, cell.label) if cell.label else cell.columns
+    told = credited(cell.columns, cell.credit)
+    columns = labelled(told, cell.label) if cell.label else told
     return apart(columns, name, private=cell.is_private_only, simulated=is_simulated(cell))
 
 

@@ -264,8 +264,8 @@ def _short(cell: Cell) -> dict[str, Any]:
 
 def _cell(said: Json, found: dict[str, bytes]) -> Cell:
     words = (
-        "id", "name", "note", "page", "view", "part", "about", "caption", "answer", "alt", "label", "code", "version",
-        "made",
+        "id", "name", "note", "page", "view", "part", "about", "caption", "answer", "alt", "label",
+        "credit", "code", "version", "made",
     )  # fmt: skip
     told = members(
         said, "A cell", **dict.fromkeys(words, str), settings=dict, badges=list,

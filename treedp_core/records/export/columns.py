@@ -22,6 +22,28 @@ def labelled(columns: Columns, label: str) -> dict[str, Any]:
     return {label: [label.partition(":")[0]] * rows, **columns}
 
 
+SOURCE: Final = "Source"
+"""What is said before source, date and licence of published records."""
+
+
+def source_line(credit: str) -> str:
+    """Return where published records come from, in a sentence; nothing of others.
+
+    >>> source_line("GeoNames, CC BY 4.0"), source_line("")
+    ('Source: GeoNames, CC BY 4.0.', '')
+    """
+    return f"{SOURCE}: {credit}." if credit else ""
+
+
+def credited(columns: Columns, credit: str) -> Columns:
+    """Return a table for export whose header says where published records come from; the same where there are none.
+
+    >>> list(credited({"level": ["all"]}, "GeoNames, CC BY 4.0"))
+    ['Source: GeoNames, CC BY 4.0', 'level']
+    """
+    return labelled(columns, f"{SOURCE}: {credit}") if credit else columns
+
+
 # ---- text cells that a spreadsheet cannot take for formulas
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from treedp_core.checks import InputError
 from treedp_core.privacy import Provenance
-from treedp_core.records.export.columns import safe_cell
+from treedp_core.records.export.columns import SOURCE, safe_cell
 from treedp_core.tree.leaf_table import CodeArray, LeafTable
 from treedp_core.words import whole
 
@@ -37,10 +37,13 @@ class Columns:
     names : tuple of str
     vocabularies : tuple of sequences of str
         The label of each code.
+    credit : str
+        Source, date and licence of the published records that these are made of; or nothing.
     """
 
     names: tuple[str, ...]
     vocabularies: tuple[Sequence[str], ...]
+    credit: str = ""
 
 
 def contingency_csv(table: LeafTable, columns: Columns, provenance: Provenance) -> bytes:
@@ -130,7 +133,11 @@ def _few(table: LeafTable) -> LeafTable:
 
 def _safe(columns: Columns) -> Columns:
     names = tuple(safe_cell(name) for name in columns.names)
-    return Columns(names, tuple([safe_cell(label) for label in words] for words in columns.vocabularies))
+    return replace(
+        columns,
+        names=names,
+        vocabularies=tuple([safe_cell(label) for label in words] for words in columns.vocabularies),
+    )
 
 
 def _contingency_schema(columns: Columns, kind: pa.DataType, *, safe: bool = False) -> pa.Schema:
@@ -139,13 +146,15 @@ def _contingency_schema(columns: Columns, kind: pa.DataType, *, safe: bool = Fal
 
 
 def _marked(table: LeafTable, columns: Columns, provenance: Provenance) -> tuple[LeafTable, Columns]:
-    """A simulation gets one column more, the same in each row, that says so."""
-    if provenance is Provenance.RELEASE:
+    """A simulation, and what is made of published records, has one column more that says so, the same in each row."""
+    marks = {} if provenance is Provenance.RELEASE else {_free(SIMULATION, columns.names): SIMULATED}
+    if columns.credit:
+        marks[_free(f"{SOURCE}: {columns.credit}", columns.names)] = SOURCE
+    if not marks:
         return table, columns
-    codes = np.column_stack([table.codes, np.zeros(table.n_leaves, dtype=np.int32)])
-    names = (*columns.names, _free(SIMULATION, columns.names))
-    marked = Columns(names, (*columns.vocabularies, (SIMULATED,)))
-    return LeafTable(codes, table.counts, (*table.sizes, 1)), marked
+    codes = np.column_stack([table.codes, np.zeros((table.n_leaves, len(marks)), dtype=np.int32)])
+    marked = Columns((*columns.names, *marks), (*columns.vocabularies, *((one,) for one in marks.values())))
+    return LeafTable(codes, table.counts, (*table.sizes, *(1 for _ in marks))), marked
 
 
 def _free(name: str, names: Collection[str]) -> str:

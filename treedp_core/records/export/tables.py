@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
-from treedp_core.records.export.columns import Columns, labelled, safe_cell
+from treedp_core.records.export.columns import Columns, credited, labelled, safe_cell
 from treedp_core.records.export.synthetic import SIMULATED, SIMULATION
 
 IN_NAMES: Final = NOT_PRIVATE.replace(" ", "-")
@@ -96,7 +96,7 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 def shown(
     table: Columns | bytes, name: str = "table", folder: str | Path | None = None, *, label: str = "",
-    private: bool = False, simulated: bool = False,
+    credit: str = "", private: bool = False, simulated: bool = False,
 ) -> pd.DataFrame:  # fmt: skip
     """Return a table to look at: what exported scripts and notebooks end with.
 
@@ -110,6 +110,8 @@ def shown(
         Where it is written besides, as CSV.
     label : str, optional
         What must stand in every copy: see `labelled`.
+    credit : str, optional
+        Where published records come from: see `credited`.
     private, simulated : bool
         Of what is written: see `apart`.
 
@@ -122,7 +124,8 @@ def shown(
     if isinstance(table, bytes):
         files = {f"{name}{f'-{IN_NAMES}' if private else ''}.csv": table}
     else:
-        files = csv_files(labelled(table, label) if label else table, name, private=private, simulated=simulated)
+        told = credited(table, credit)
+        files = csv_files(labelled(told, label) if label else told, name, private=private, simulated=simulated)
     for file, content in files.items() if folder is not None else ():
         place = Path(str(folder))
         place.mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,7 @@ from treedp_core.notebook.range_lists import Listed
 from treedp_core.notebook.study import Asked, Table, counted_again
 from treedp_core.plans import ReleasePlan, open_plan
 from treedp_core.records import Dataset
+from treedp_core.records.export.columns import source_line
 from treedp_core.records.mock_data import MAX_RECORDS, MIN_RECORDS, SHAPES, generate
 from treedp_core.studies.budget.question import FROM_FILE
 from treedp_core.tree.text import branching_factors_from_text
@@ -61,6 +62,11 @@ class TableInputs(Inputs):
 def made_up(shape: str, records: int, branching: str, seed: int) -> Ran[Dataset]:
     """Return the call that makes a table up."""
     return call(generate, shape, records, branching, seed).named("data")
+
+
+def counted_sample(data: Dataset, count: Callable[[str], Dataset], name: str) -> Ran[Dataset]:
+    """Return the call that counts a sample, whose code says where published records come from."""
+    return given(data, count, name, about=source_line(data.credit)).named("data")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -102,11 +102,12 @@ class ViewCall:
             part=self.entry.part, answer=finding.answer, alt=finding.alt, badges=self.badges, label=finding.label,
             data=next((note_of(data, one.how) for one in own if one.data is data), None),
             figure=drawing_of(finding), columns=columns, code=_code(ran, finding.label),
+            credit=finding.credit,
             caption="\n\n".join(filter(None, (self.caption, besides, left_out))),
             seed=getattr(self.inputs, "seed", None), made=datetime.now(UTC).isoformat(timespec="seconds"),
             holds_counts=bool(own) and may_hold_counts(
                 ran, mine, self.caption, finding.answer, finding.alt, *self.badges, *(columns or ()),
-                label=finding.label, public=[one for one in here if one.is_made_up],
+                label=finding.label, public=[one for one in here if one.is_everybodys],
             ),
             **words,
         )  # fmt: skip

@@ -1,9 +1,11 @@
 // Keeps the notebook in this browser, if its user has said so: one record, written when the app has something new.
-// A record that another tab wrote since is not written over: the app is told, and asks.
+// A record that another tab wrote since is not written over: the app is told, and asks. After a reload the app has what
+// this tab kept last without being asked.
 
 const NAME = 'treedp';
 const STORE = 'notebook';
 const RECORD = 'kept';
+const TAB = 'treedp-kept'; // in the tab: which version it has
 let app = null;
 let session = null; // of the app: after it was started anew, another one knows nothing of this tab
 let base = null; // the version that this tab read or wrote last
@@ -22,12 +24,14 @@ export default function (component) {
 
 async function act(data) {
   if (data.session !== session) {
+    const isReload = session === null && performance.getEntriesByType('navigation')[0]?.type === 'reload';
     session = data.session;
     base = null;
     tried = asked = -1;
     failed = false;
     const found = await read();
-    if (found) tell({ kind: 'found', ...words(found) });
+    if (found && isReload && found.version === sessionStorage.getItem(TAB)) await load();
+    else if (found) tell({ kind: 'found', ...words(found) });
   }
   if (data.asked !== asked) {
     asked = data.asked;
@@ -60,7 +64,7 @@ async function write({ url, title }) {
     });
   });
   if (other) return tell(other.held ? { kind: 'conflict', ...words(other.held) } : { kind: 'none' });
-  base = version;
+  has(version);
   hasFailed(false);
 }
 
@@ -72,7 +76,7 @@ function hasFailed(now) {
 async function load() {
   const found = await read();
   if (!found) return tell({ kind: 'none' });
-  base = found.version;
+  has(found.version);
   const bytes = new Uint8Array(found.content);
   let text = '';
   for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
@@ -91,8 +95,14 @@ async function saveAsFile() {
 
 async function remove() {
   await change(store => store.delete(RECORD));
-  base = null;
+  has(null);
   tried = -1;
+}
+
+function has(version) {
+  base = version;
+  if (version) sessionStorage.setItem(TAB, version);
+  else sessionStorage.removeItem(TAB);
 }
 
 function words({ title, when, content }) {

@@ -79,6 +79,36 @@ def test_nothing_is_kept_before_it_is_asked_for_all_of_it_is_there_after_a_reloa
     assert page.get_by_text("This browser keeps a notebook").count() == 0
 
 
+def test_a_table_that_may_be_kept_is_there_after_a_reload_and_only_after_a_reload(
+    page: Any, server: LiveServer, tmp_path: Any
+) -> None:
+    file = tmp_path / "survey.csv"
+    file.write_text(CSV, encoding="utf-8")
+    visit(page, f"{server.url}/data")
+    upload(page, file, ["region", "city"])
+    there = page.evaluate(DRAWN)
+    page.get_by_role("button", name="Keep in this browser").click()
+    page.get_by_text("Kept in this browser, ").wait_for()
+    eventually(lambda: page.evaluate(KEPT) is not None)
+    settle(page)
+    page.reload()
+    page.get_by_text("survey.csv").first.wait_for()
+    settle(page)
+    eventually(lambda: page.evaluate(DRAWN) == there)
+    assert page.get_by_text("This browser keeps a notebook").count() == 0
+    visit(page, f"{server.url}/lab?eps=3")  # a link says what it shows
+    page.get_by_text("This browser keeps a notebook").wait_for()
+    assert "eps=3" in page.url
+    page.get_by_role("button", name="Open it").click()
+    settle(page)
+    go(page, "Data and tree")
+    page.get_by_role("button", name="Forget").click()
+    eventually(lambda: page.evaluate(KEPT) is None)
+    page.reload()
+    settle(page)
+    assert page.get_by_text("survey.csv").count() == 0
+
+
 @pytest.fixture
 def alone(page: Any, server: LiveServer) -> Callable[..., list[str]]:
     """What keeps the notebook, without an app: what it tells of what it is offered by a session."""

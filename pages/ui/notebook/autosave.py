@@ -115,6 +115,7 @@ class Written:
 
 
 CONSENT: Final = "It holds TRUE COUNTS of your data sets, and stays on this computer until you take it away here."
+SHARED: Final = "Whoever uses this browser can open it; a private window forgets it when it is closed."
 GONE: Final = "Nothing is kept in this browser any more: it was removed there, in another tab perhaps."
 SLOT: Final = "autosave_open"
 _KEY: Final = "autosave_script"
@@ -154,6 +155,15 @@ class _Auto:
         """Whether it is not known yet which notebook is to stay."""
         return self.found is not None or self.other is not None or bool(self.coming)
 
+    @property
+    def may_write(self) -> bool:
+        """Whether the session is to be written down as it is."""
+        return self.on and not self.has_question and fits(LARGEST)
+
+    def keep_up(self) -> bool:
+        """Write the session down if it is to be; return whether something is still to be written."""
+        return self.may_write and self.written.keep_up()
+
     def ask(self, wants: Wants) -> None:
         """Want something of the browser: in a callback."""
         self.wants, self.asked = wants, self.asked + 1
@@ -175,6 +185,23 @@ def switch() -> None:
         st.caption(f"{f':red[NOT PRIVATE]: {CONSENT} ' if session_tables.everything() else ''}It is kept {often}.")
         st.button("Remove from this browser", key="autosave_remove", icon=":material/delete:", on_click=_remove,
                   help="Nothing of it stays in this browser; what is shown stays.")  # fmt: skip
+
+
+def by_a_table() -> None:
+    """Ask beside a table of one's own whether it may be kept in this browser; say of one that is how large it is."""
+    if uploads.is_public():
+        return
+    auto = _auto()
+    if not auto.on:
+        st.button("Keep in this browser", key="autosave_table", icon=":material/bookmark_add:", type="tertiary",
+                  on_click=_switch_on, help=f"It is here again after a reload. {CONSENT} {SHARED}")  # fmt: skip
+        return
+    auto.keep_up()
+    size = f", {megabytes(len(auto.written.content))}" if auto.written.content else ""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f"Kept in this browser{size}: here again after a reload.", width="content")
+        st.button("Forget", key="autosave_forget", type="tertiary", on_click=_remove,
+                  help="Nothing stays in this browser; what is shown stays.")  # fmt: skip
 
 
 def offers() -> None:
@@ -224,11 +251,9 @@ def run() -> None:
     auto = _auto()
     told: dict[str, Any] = {"session": auto.token, "on": auto.on, "wants": auto.wants, "asked": auto.asked}
     told |= {"nth": -1, "url": "", "title": ""}
-    waits = False
-    if auto.on and not auto.has_question and fits(LARGEST):
-        waits = auto.written.keep_up()
-        if auto.written.content:
-            told |= {"nth": auto.written.nth, "url": _address(auto), "title": book.notebook().title}
+    waits = auto.keep_up()
+    if auto.may_write and auto.written.content:
+        told |= {"nth": auto.written.nth, "url": _address(auto), "title": book.notebook().title}
     script("autosave")(data=told, key=_KEY, height=1, on_told_change=_told)
     if waits:
         st.fragment(_wait, run_every=1.0)()
@@ -259,7 +284,7 @@ def _told() -> None:
         auto.other = record
     elif kind == "content" and isinstance(told.get("content"), str):
         try:
-            auto.coming = base64.b64decode(told["content"], validate=True)
+            auto.coming, auto.on = base64.b64decode(told["content"], validate=True), True
         except (binascii.Error, ValueError):
             auto.coming = b"-"  # which is refused as no notebook
     elif kind == "none":
@@ -312,6 +337,10 @@ def _switched() -> None:
     auto.on = bool(st.session_state[_SWITCH])
     if not auto.on:
         _remove()
+
+
+def _switch_on() -> None:
+    _auto().on = True
 
 
 def _remove() -> None:

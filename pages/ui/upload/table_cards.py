@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.ui.inputs.refusals import refusal_in_passing
 from pages.ui.inputs.text import lit
-from pages.ui.notebook import book
+from pages.ui.notebook import autosave, book
 from pages.ui.tables import session_tables, store
 from pages.ui.tables.upload_slot import slot_of
 from pages.ui.upload import required_tables
@@ -49,6 +49,8 @@ def card(file: session_tables.Kept, slot: str, note: str, *, keeps: bool) -> Non
     required_tables.say_of_data(data)
     if keeps:
         st.caption(_memory_note(file))
+    if slot in session_tables.OWN:
+        autosave.by_a_table()
 
 
 def waiting(slot: str) -> None:

@@ -198,10 +198,9 @@ def by_a_table() -> None:
         return
     auto.keep_up()
     size = f", {megabytes(len(auto.written.content))}" if auto.written.content else ""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"Kept in this browser{size}: here again after a reload.", width="content")
-        st.button("Forget", key="autosave_forget", type="tertiary", on_click=_remove,
-                  help="Nothing stays in this browser; what is shown stays.")  # fmt: skip
+    st.caption(f"Kept in this browser{size}.", width="content")
+    st.button("Forget", key="autosave_forget", type="tertiary", on_click=_remove,
+              help="It is here again after a reload. Forgotten, nothing stays there; what is shown stays.")  # fmt: skip
 
 
 def offers() -> None:

@@ -47,10 +47,11 @@ def card(file: session_tables.Kept, slot: str, note: str, *, keeps: bool) -> Non
         st.button("Remove", key=f"{slot}_remove", icon=":material/delete:", on_click=slot_of(slot).remove, args=(slot,),
                   help="Forget these counts and columns, and show what stood here before. " + BACK)  # fmt: skip
     required_tables.say_of_data(data)
-    if keeps:
-        st.caption(_memory_note(file))
-    if slot in session_tables.OWN:
-        autosave.by_a_table()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if keeps:
+            st.caption(_memory_note(file), width="content")
+        if slot in session_tables.OWN:
+            autosave.by_a_table()
 
 
 def waiting(slot: str) -> None:
@@ -126,6 +127,6 @@ def _memory_note(file: session_tables.Kept) -> str:
         return f"Only counts are kept: its columns would take more memory than a table may ({most})."
     missing = ", ".join(lit(name, 40) for name in columns.left_out)
     return (
-        f"Its columns stay in memory as codes ({megabytes(columns.n_bytes)} of at most {most}) until you remove it: "
-        f"other levels, bounds or bins need no new upload.{f' Not kept: {missing}.' if missing else ''}"
+        f"Columns stay in memory ({megabytes(columns.n_bytes)} of at most {most}): other levels need no new upload."
+        f"{f' Not kept: {missing}.' if missing else ''}"
     )

@@ -104,3 +104,18 @@ def test_a_node_of_one_data_set_is_not_looked_at_in_another(name: str, key: str,
     app.session_state["_from_file"]["upload"] = Kept(other)
     app.run()
     assert not app.exception and app.session_state[key] == 0
+
+
+def test_a_large_tree_is_searched_and_what_is_found_is_gone_to() -> None:
+    app = open_page("data", sample="geography")
+    find = next(one for one in app.text_input if one.key.endswith("_find"))
+    find.set_value("alaska").run()
+    assert not app.exception
+    (way,) = [one for one in app.button if "_found_" in one.key and one.label.endswith("Alaska")]
+    way.click().run()
+    assert not app.exception
+    assert any(one.label == "Alaska" and one.disabled for one in app.button if "_to_" in one.key)
+
+
+def test_a_small_tree_has_no_search(page: Callable[..., AppTest]) -> None:
+    assert not page().text_input

@@ -112,6 +112,29 @@ class Labels:
 
         return [path(int(node)) for node in nodes]
 
+    def found(self, said: str) -> IntArray:
+        """Return the nodes whose label has a text in it, (n,), capitals or not, those that are all of it first.
+
+        "south > ulm" finds those with "ulm" that lie below one with "south".
+        """
+        parts = [part.strip().lower() for part in said.replace(STEP.strip(), ">").split(">") if part.strip()]
+        matched = np.zeros(self.parent.size, dtype=np.int64)
+        whole, some = list[IntArray](), list[IntArray]()
+        for (start, stop), words in list(zip(pairwise(self.level_start.tolist()), self.vocabularies, strict=True))[1:]:
+            low, codes = np.strings.lower(words), self.codes[start:stop]
+            above = matched[self.parent[start:stop]]
+            has = np.array([np.strings.find(low, part) >= 0 for part in parts])
+            is_next = np.zeros(above.size, dtype=bool)
+            for at in range(len(parts)):
+                is_next |= (above == at) & has[at][codes]
+            matched[start:stop] = above + is_next
+            if parts:
+                is_hit = has[-1][codes] & (above >= len(parts) - 1)
+                is_all = is_hit & (low == parts[-1])[codes]
+                whole.append(start + np.flatnonzero(is_all))
+                some.append(start + np.flatnonzero(is_hit & ~is_all))
+        return np.concatenate([np.zeros(0, dtype=np.int64), *whole, *some])
+
     def of_level(self, level: int) -> TextArray:
         """Return the labels of a level, (nodes of the level,) array of str."""
         nodes = slice(int(self.level_start[level]), int(self.level_start[level + 1]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from typing import Final
 
 import streamlit as st
 
@@ -11,6 +12,11 @@ from pages.ui.inputs.text import lit, small_print
 from treedp_core.figures.trees.icicle import NodeLabels, clicked_node
 from treedp_core.tree import Tree
 from treedp_core.words import plural
+
+FEW: Final = 300
+"""Nodes of a tree that is seen whole: in a larger one there is a search."""
+SHOWN: Final = 12
+"""Nodes that a search shows."""
 
 
 def walk(
@@ -90,3 +96,20 @@ def way_up(tree: Tree, labels: NodeLabels, key: str) -> None:
                 help="Start from this node.", on_click=go, args=(key, node),
             )  # fmt: skip
         small_print(plural(int(tree.n_children[here]), "child", "children"), width="content")
+        if tree.n_nodes > FEW:
+            with st.popover("Find", icon=":material/search:", type="tertiary"):
+                _find(tree, labels, key)
+
+
+def _find(tree: Tree, labels: NodeLabels, key: str) -> None:
+    """Ask for a text, and show the nodes that have it, each a way to it; to a leaf's parent for a leaf."""
+    said = st.text_input("A part of a name", key=f"{key}_find", max_chars=200, placeholder="south > ulm",
+                         help="“south > ulm” finds what has “ulm” in its name, below what has “south”.")  # fmt: skip
+    if not said.strip():
+        return
+    nodes = labels.found(said)
+    for node in nodes[:SHOWN].tolist():
+        st.button(" › ".join(lit(name, 24) for name in labels.path(node)), key=f"{key}_found_{node}", type="tertiary",
+                  on_click=go, args=(key, tree.family(node)), help="Start from here.")  # fmt: skip
+    more = f" The first {SHOWN} are shown: say more of it." if nodes.size > SHOWN else ""
+    small_print(f"{plural(nodes.size, 'node')} with that name.{more}")

@@ -128,6 +128,9 @@ class NodeLabels(Protocol):
     def path(self, node: int) -> tuple[str, ...]:
         """Return the labels from level 1 down to a node."""
 
+    def found(self, said: str) -> IntArray:
+        """Return the nodes whose label has a text in it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Visible:

@@ -129,7 +129,7 @@ class NodeLabels(Protocol):
         """Return the labels from level 1 down to a node."""
 
     def found(self, said: str) -> IntArray:
-        """Return the nodes whose label has a text in it."""
+        """Return the nodes (n,) whose label has a text in it."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,9 @@ from oracles_pages import codes, open_page
 from test_pages_data import count, held, labelled
 from treedp_core.checks import InputError
 from treedp_core.cli import environment
+from treedp_core.records import DomainSource
+from treedp_core.records.dataset import leaves_table
+from treedp_core.records.export.tables import csv_bytes
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
 
@@ -152,3 +155,28 @@ def test_a_list_that_the_counts_chose_says_so_until_somebody_says_that_it_is_pub
     count(press(app, "The list of"))
     ((_, how),) = held(app).report.recipe.derived
     assert how == 'born:keep:["2024-02-02"]' and paths(app) == {("2024-02-02",): 27, ("(rest)",): 18}
+
+
+def test_rows_are_filtered_by_a_level_that_is_not_in_the_tree() -> None:
+    app = press(opened(), "age: band")
+    labelled(app.multiselect, "Columns of").set_value(["code"]).run()
+    others = labelled(app.multiselect, "Leave out rows with another label")
+    band = next(one for one in others.options if one.startswith("[80, 90]"))
+    others.set_value([band]).run()
+    count(app)
+    assert not app.exception
+    assert paths(app) == {(code,): n for code, n in FRAME[FRAME.age < 80].code.value_counts().items()}
+    assert "band of age" in held(app).report.recipe.derived[0][0]
+
+
+def test_leaves_are_taken_along_without_counts_and_given_back_as_a_public_domain() -> None:
+    app = count(press(opened(), "born: year"))
+    there = paths(app)
+    file = csv_bytes(leaves_table(held(app))).decode("utf-8-sig")
+    assert file.splitlines() == ["year of born,month of born", "2023,2023-01", "2023,2023-02", "2024,2024-02"]
+    labelled(app.radio, "Which categories").set_value("file").run()
+    app.file_uploader[0].upload("domain.csv", (file + "2024,2024-03\n").encode()).run()
+    count(app)
+    assert not app.exception and codes(app) == []
+    assert paths(app) == {**there, ("2024", "2024-03"): 0}
+    assert held(app).domain_source is DomainSource.PUBLIC

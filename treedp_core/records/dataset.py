@@ -396,6 +396,16 @@ def counts_table(data: Dataset) -> dict[str, Any]:
     return table | {of_truth("count"): data.counts}
 
 
+def leaves_table(data: Dataset) -> dict[str, Any]:
+    """Return the leaves of a tree, a row each, without counts: the form of a domain file.
+
+    Columns have the names of the levels, and are arrays (n_leaves,); below a leaf that lies higher its cells are empty.
+    """
+    columns = list(counts_table(data).values())[2:-1]
+    names = data.labels.level_names[1:]
+    return {name: column[data.tree.leaves] for name, column in zip(names, columns, strict=True)}
+
+
 def children_table(data: Dataset, node: int) -> dict[str, list[Any]]:
     """Return a node's children with their exact counts (at most 100 000 of them)."""
     nodes = range(data.tree.n_nodes)[data.tree.children(node)][:MAX_ROWS]

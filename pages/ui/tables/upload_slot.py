@@ -27,8 +27,13 @@ from treedp_core.records.worker_read import read
 # Rows that are no records, such as totals: proposed by words and sums, left out by one press.
 
 
-def left_out_asked(table: Table, columns: Sequence[str] = (), weight: str | None = None) -> dict[str, list[str]]:
-    """Ask which of the rows that look like totals are left out, where there are any; those of the last count are."""
+def left_out_asked(
+    table: Table, columns: Sequence[str] = (), weight: str | None = None, also: Sequence[str] = ()
+) -> dict[str, list[str]]:
+    """Ask which rows are left out: those that look like totals, where there are any, as by the last count.
+
+    Others are named by their labels in these columns, or in those that are `also` there.
+    """
     before = [(column, label) for column, labels in table.before.get("left_out", {}).items() for label in labels]
     found: tuple[Suspect, ...] = ()
     if table.columns is not None:
@@ -36,7 +41,7 @@ def left_out_asked(table: Table, columns: Sequence[str] = (), weight: str | None
         key = ("suspected totals", held.source_digest, tuple(columns), weight)
         found = store.remember(key, lambda: suspected_in(held, columns, weight))
     offered = list(dict.fromkeys((*before, *found)))
-    return as_option([*_of_offered(table, columns, offered, before), *_named(table, columns, offered)])
+    return as_option([*_of_offered(table, columns, offered, before), *_named(table, [*columns, *also], offered)])
 
 
 def _of_offered(

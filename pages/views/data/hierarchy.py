@@ -173,7 +173,7 @@ def _columns(table: Table, asked: DeltaGenerator, grown: DeltaGenerator) -> Coun
         unit = unit_asked(table)
         how = _domain_asked(table)
     domain = _domain(table, how, chosen, weight, marks)
-    out = left_out_asked(more, chosen, weight) if chosen else {}
+    out = left_out_asked(more, chosen, weight, [one for one in made if one not in chosen]) if chosen else {}
     if not chosen or marks is None:
         return None
 

@@ -43,8 +43,8 @@ from treedp_core.experiment import prepare
 from treedp_core.notebook.export.program import export_name
 from treedp_core.notebook.study import WAITING
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.records import Dataset
-from treedp_core.records.dataset import counts_table
+from treedp_core.records import Dataset, DomainSource
+from treedp_core.records.dataset import counts_table, leaves_table
 from treedp_core.records.export.columns import credited, labelled, source_line
 from treedp_core.records.export.tables import csv_bytes
 from treedp_core.studies.budget import NOT_PRIVATE
@@ -266,6 +266,13 @@ def _more(seen: Seen[DataInputs], data: Dataset, asked: bool) -> None:
     who(asked)
     st.header("Hierarchy", anchor=False)
     levels_in_use()
+    is_private = data.domain_source is DomainSource.FROM_DATA
+    download(
+        "Leaves, as a domain file", lambda: csv_bytes(leaves_table(data)),
+        name=f"{export_name('domain', private=is_private)}.csv", mime="text/csv", key="domain_file_of",
+        help="Every leaf without its count, to be checked, changed, and given back as the domain file of a count."
+        + " Which of them occur is read off the records (NOT PRIVATE) until somebody has." * is_private,
+    )  # fmt: skip
     if (again := counted_before(SOURCE.value)) is not None:
         choose_columns(again, form)
     st.header("Check", anchor=False)

@@ -88,3 +88,20 @@ def test_every_view_takes_a_ragged_file_or_says_why_not(
             seen += 1
     assert {place: what for place, what in below.items() if what} == {}
     assert seen == sum(len(one.views) for one in pages) > 10
+
+
+def test_a_column_of_dates_becomes_a_tree_in_two_presses_and_a_third_takes_a_level_away(
+    page: Any, server: LiveServer
+) -> None:
+    rows = "".join(f"202{n % 3}-{1 + n % 12:02}-{1 + n % 28:02},{n % 5}\n" for n in range(300))
+    visit(page, f"{server.url}/data?source=upload")
+    file = {"name": "visits.csv", "mimeType": "text/csv", "buffer": f"at,ward\n{rows}".encode()}
+    page.locator("input[type=file]").first.set_input_files(file)
+    page.get_by_role("button", name="at: year › month › day").click()
+    page.get_by_role("button", name="Count", exact=True).click()
+    page.get_by_text("300 records on 84 leaves").wait_for()
+    settle(page)
+    blocks = page.evaluate("document.querySelector('.st-key-stage .js-plotly-plot').data[0].labels.slice(1, 4)")
+    assert blocks == ["2020", "2021", "2022"]
+    page.get_by_test_id("stButtonGroup").filter(has_text="day of at").get_by_role("button", name="day of at").click()
+    page.get_by_text("300 records on 12 leaves").wait_for()

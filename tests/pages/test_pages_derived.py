@@ -180,3 +180,10 @@ def test_leaves_are_taken_along_without_counts_and_given_back_as_a_public_domain
     assert not app.exception and codes(app) == []
     assert paths(app) == {**there, ("2024", "2024-03"): 0}
     assert held(app).domain_source is DomainSource.PUBLIC
+
+
+def test_a_date_that_can_be_read_in_two_ways_is_offered_in_both_and_each_says_which() -> None:
+    app = opened(b"at\n01/01/2024\n03/05/2024\n03/06/2023\n")
+    assert [one.label for one in app.button if one.label.startswith("at: ")] == [
+        "at: year › month (`03/05/2024 is 2024-05`)", "at: year › month (`03/05/2024 is 2024-03`)",
+    ]  # fmt: skip

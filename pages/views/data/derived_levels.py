@@ -53,8 +53,11 @@ def offered(table: Table, made: dict[str, str]) -> None:
     found = proposals(labels)
     left = [one for one in found if any(level.text not in made.values() for level in one.made)]
     for one in left[:MOST_OFFERED]:
+        alike = [two for two in found if two != one and (two.column, two.levels) == (one.column, one.levels)]
+        apart = one.tells(alike[0], labels[one.column]) if alike else ""
         st.button(
-            f"{lit(one.column, 24)}: {' › '.join(lit(name, 24) for name in one.levels)}",
+            f"{lit(one.column, 24)}: {' › '.join(lit(name, 24) for name in one.levels)}"
+            + f" ({lit(apart, 40)})" * bool(apart),
             key=f"{table.file.slot}_make_{key_of(one)}", icon=":material/add:", on_click=_make,
             args=(_places(table), one.made, one.column if one.goes_on else ""), help=f"{_told(one)}. {READ_OFF}",
         )  # fmt: skip

@@ -66,7 +66,8 @@ def levels(slot: str) -> None:
         return
     used, state = table.data.labels.level_names[1:], slot_of(slot)
     is_known = used == tuple(name for name in state.levels if name in used)  # in their order, too
-    held, known = set(table.columns.preview.columns), state.levels if is_known else used
+    made = {} if table.ran is None else table.ran.kwargs.get("derive") or {}
+    held, known = {*table.columns.preview.columns, *made}, state.levels if is_known else used
     offered = [name for name in known if name in used or (name in held and table.domain_for((*used, name)))]
     if len(offered) < 2 or not set(used) <= held or table.domain_for(used) is None or state.wants:
         return

@@ -48,6 +48,16 @@ class Proposal:
         """Their names, from coarse to fine, without that of their column."""
         return tuple(one.level.removesuffix(f" of {self.column}") for one in self.made) + (self.column,) * self.goes_on
 
+    def tells(self, other: Proposal, labels: Sequence[str]) -> str:
+        """Return what a label becomes, of the first that becomes something else by another proposal; "" if none does.
+
+        >>> first, second = proposals({"at": ["01/01/2024", "03/05/2024", "03/06/2023"]})
+        >>> first.tells(second, ["01/01/2024", "03/05/2024"])
+        '03/05/2024 is 2024-05'
+        """
+        ours, theirs = self.made[-1].rule, other.made[-1].rule
+        return next((f"{label} is {ours(label)}" for label in labels if label and ours(label) != theirs(label)), "")
+
 
 def proposals(labels: Mapping[str, Sequence[str]]) -> tuple[Proposal, ...]:
     """Return what could be made of columns, by some labels of each: by the first rule that fits.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
 
 from sample_data.catalogue import SAMPLES, count_sample
+from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.notebook import Cell, Notebook
 from treedp_core.notebook.code import call
@@ -89,6 +91,17 @@ def test_plan_and_its_programs_name_the_source(name: str) -> None:
     assert told in json.loads(plan.to_json())["credit"]
     assert told in plan.to_markdown() and told in plan.to_html()
     assert told in in_one_line(LIBRARIES[0].write(plan))
+
+
+@pytest.mark.parametrize("line", ["a\nimport os", "a\u2028b", "a\x00"])
+def test_a_source_that_is_not_one_visible_line_is_refused(line: str) -> None:
+    """It stands in comments of programs; a plan may have come from elsewhere."""
+    plan = ReleasePlan.of(Experiment(), count_sample("small_town"))
+    with pytest.raises(InputError, match="one line of visible text"):
+        replace(plan, credit=line)
+    if "\n" in line:
+        with pytest.raises(InputError, match="on one line"):
+            replace(cell_of("flights"), credit=line)
 
 
 def test_synthetic_records_made_of_published_ones_name_their_source() -> None:

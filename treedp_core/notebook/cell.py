@@ -324,10 +324,11 @@ class Cell:
         validators.line("the name of a cell", self.name, MAX_NAME, "CELL_NAME")
         if not self.name.strip():
             raise InputError("CELL_NAME", "Expected a name for the cell, with at least one visible character.")
+        validators.line("the credit of a cell", self.credit, MAX_TEXT, "CELL_TEXT")
         validators.matches("the page of a cell", self.page, _WORD, "CELL_PAGE")
         validators.matches("the view of a cell", self.view, _WORD, "CELL_PAGE", empty=True)
         validators.matches("the part of a cell", self.part, _WORD, "CELL_PAGE", empty=True)
-        for what in ("about", "note", "caption", "answer", "alt", "label", "credit", "code"):
+        for what in ("about", "note", "caption", "answer", "alt", "label", "code"):
             limit = MAX_CODE if what == "code" else MAX_TEXT
             validators.text(f"the {what} of a cell", getattr(self, what), limit, "CELL_TEXT")
         object.__setattr__(self, "settings", validators.settings(self.settings))

@@ -363,6 +363,7 @@ class Statement:
         _expect(_PACKAGE.fullmatch(self.read_by) is not None, "the name of a package as the reader of the file")
         for name in ("title", "whom", "credit"):
             _text(name, getattr(self, name))
+        _expect(self.credit.isprintable(), "one line of visible text as the source of published records")
         for name in (self.recipe.weight, self.recipe.unit):
             _text("a column", name)
         _expect(self.released in RELEASED, f"one of {', '.join(RELEASED)} as what is released")

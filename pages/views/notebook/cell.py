@@ -32,7 +32,7 @@ from treedp_core.notebook.export.program import export_name
 from treedp_core.notebook.export.script import tables_of
 from treedp_core.notebook.validators import MAX_TEXT
 from treedp_core.records import Dataset
-from treedp_core.records.export.columns import Columns
+from treedp_core.records.export.columns import Columns, source_line
 from treedp_core.records.export.tables import IN_NAMES, csv_bytes, zipped
 from treedp_core.words import bare, plural
 
@@ -182,9 +182,9 @@ def _drawing(cell: Cell) -> None:
 def _footer(cell: Cell) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         undo.buttons()
-        if cell.caption and cell.answer:
+        if (cell.caption or cell.credit) and cell.answer:
             with st.popover("About", icon=":material/info:", type="tertiary", help="How to read it, and its source"):
-                prose(cell.caption)
+                prose("\n\n".join(filter(None, (cell.caption, safe_markdown(source_line(cell.credit))))))
         if cell.code:
             with st.popover("Code", icon=":material/code:", type="tertiary", help="The call that gave these numbers"):
                 st.code(cell.code, language="python")

@@ -17,8 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from treedp_core.checks import InputError
-from treedp_core.records import count_hierarchy, domain_taken_from_the_data
+from treedp_core.records import ReadOptions, count_hierarchy, domain_taken_from_the_data, inspect
+from treedp_core.records.read import sources
 from treedp_core.records.read.column_cache import hold
+from treedp_core.records.read.layout.options import GUESSED, OPTIONS
 
 HEADER = ("region", "city", "n", "pay")
 ROWS: list[tuple[Any, ...]] = [
@@ -63,6 +65,11 @@ class Stream:
         return self.table.__arrow_c_stream__(requested_schema)
 
 
+def with_row_names() -> str:
+    header, *lines = as_text().splitlines()
+    return "\n".join([header, *(f'"{n}",{line}' for n, line in enumerate(lines, start=1))])
+
+
 RECORDS = [dict(zip(HEADER, row, strict=True)) for row in ROWS]
 FILES: dict[str, Callable[[], Any]] = {
     "UTF-16 with a mark": lambda: as_text().encode("utf-16"),
@@ -73,6 +80,23 @@ FILES: dict[str, Callable[[], Any]] = {
     "old line ends": lambda: as_text().replace("\n", "\r").encode(),
     "all cells quoted": lambda: as_text(quoting=csv.QUOTE_ALL).encode(),
     "blank lines": lambda: as_text().replace("\n", "\n\n").encode(),
+    "UTF-16 without a mark": lambda: as_text().encode("utf-16-le"),
+    "cp1252": lambda: as_text(";").encode("cp1252"),
+    "an old Macintosh's letters": lambda: as_text("\t").encode("mac_roman"),
+    "apostrophes around cells": lambda: as_text(quotechar="'", quoting=csv.QUOTE_ALL).encode(),
+    "title lines": lambda: b"Table 12: Towns\nOffice of Statistics, 2024\n\n" + as_text().encode(),
+    "title lines as wide as the table": lambda: b"Table 12: Towns;;;\n;;;\n" + as_text(";").encode(),
+    "two rows of names": lambda: as_text(";").replace("region;city;n;pay", "region;city;2023;\n;;n;pay").encode(),
+    "notes below": lambda: as_text().encode() + b"\nSource: Office of Statistics\nas of 2024, May\n",
+    "notes as wide as the table": lambda: as_text(";").encode() + b";;;\nSource: Office of Statistics;;;\n",
+    "a line that says what parts cells": lambda: b"sep=;\r\n" + as_text(";").encode(),
+    "an index of pandas'": lambda: pd.DataFrame(ROWS, columns=HEADER).to_csv().encode(),
+    "row names of R": lambda: with_row_names().encode(),
+    "a mark more in each line": lambda: as_text(";").replace("\n", ";\n").encode(),
+    "a mark more in each line but the first": lambda: (
+        as_text(";").replace("\n", ";\n").replace(";\n", "\n", 1).encode()
+    ),
+    "a name twice": lambda: as_text(header=("region", "city", "n", "n")).encode(),
     "gzip": lambda: gzip.compress(as_text().encode()),
     "JSON": lambda: json.dumps(RECORDS).encode(),
     "JSON lines": lambda: "\n".join(map(json.dumps, RECORDS)).encode(),
@@ -156,3 +180,107 @@ def test_categories_keep_the_order_that_the_file_states(make: Callable[[pa.Table
         data = count_hierarchy(one, ["size"], domain=FROM_DATA)
         assert data.labels.of_level(1).tolist() == list(SIZES)
         assert data.counts.tolist() == [4, 1, 1, 2]
+
+
+def test_a_backslash_before_a_quotation_mark_is_found() -> None:
+    rows = [(region, f'say "{city}", {n}') for region, city, n, _ in ROWS]
+    text = as_text(rows=rows, header=HEADER[:2], doublequote=False, escapechar="\\", quoting=csv.QUOTE_ALL).encode()
+    for origin in (text, hold(text)):
+        assert counts(origin, "region", "city") == by_pandas(rows, 0, 1)
+    assert inspect(text).options == ReadOptions(escape="\\")
+    plain = as_text(rows=[("a", "C:\\"), ("b", 'x "y"')], header=HEADER[:2]).encode()
+    assert inspect(plain).options == ReadOptions(), "a backslash is a backslash where the rows are even without"
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_what_was_found_out_reads_the_file_alike_once_it_is_fixed(kind: str) -> None:
+    """As a plan does, which names no record: nothing is found out then."""
+    origin = FILES[kind]()
+    data = count_hierarchy(origin, ["region", "city"], domain=FROM_DATA)
+    fixed = ReadOptions(**{name: getattr(data.report.recipe, name) for name in OPTIONS})
+    again = count_hierarchy(origin, ["region", "city"], domain=FROM_DATA, options=fixed)
+    assert again.fingerprint == data.fingerprint
+    assert not [code for code, _ in again.report.notices if code == GUESSED]
+
+
+def test_what_was_found_out_is_told_with_the_option_that_says_it_otherwise() -> None:
+    text = b"Table 12: Towns\n\n" + as_text(";").encode("cp1252") + b"\nSource: Office\n"
+    told = [sentence for code, sentence in inspect(text).notices if code == GUESSED]
+    assert [("likely" in one, one.split("the option ")[1].split()[0]) for one in told] == [
+        (True, "encoding"), (True, "header"), (True, "footer"),
+    ]  # fmt: skip
+    with pytest.raises(InputError) as caught:
+        inspect(text, options=ReadOptions(encoding="cp1252", header="", footer=""))
+    assert caught.value.code == "DELIMITER"
+    for said in (
+        {"header": "x"},
+        {"header": "2"},
+        {"footer": "-1"},
+        {"quote": "ab"},
+        {"escape": "é"},
+        {"unnamed": "both"},
+    ):
+        with pytest.raises(InputError):
+            inspect(text, options=ReadOptions(**said))
+
+
+@pytest.mark.parametrize("block", [7, 64, 1 << 20])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("blank", [0, 2])
+def test_rows_keep_their_numbers_between_a_title_and_notes(
+    block: int, end: str, blank: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "BLOCK_BYTES", 64 if block < 1 << 10 else block)
+    lines = [
+        "Towns",
+        *[""] * blank,
+        "",
+        "a,n",
+        *["x,1"] * 40,
+        *[""] * blank,
+        "y,2",
+        "z,bad",
+        "",
+        "* a note",
+        "",
+        "* one more",
+        "",
+    ]
+    text = end.join(lines).encode()
+    options = ReadOptions(header=str(blank + 3), footer="2")
+    read = sources.ByteStream(sources.file_source(text), "utf-8", footer=2)
+    taken = b"".join(iter(lambda: read.read(block), b""))
+    assert taken.decode().split(end)[-1] == "" and taken.decode().split(end)[-3:] == ["z,bad", "", ""]
+    for given in (options, None):
+        assert counts(text, "a", options=given) == {("x",): 40, ("y",): 1, ("z",): 1}
+        with pytest.raises(InputError, match=f"row {lines.index('z,bad') + 1}:"):
+            counts(text, "a", weight="n", options=given)
+
+
+@pytest.mark.parametrize("size", range(60, 70))
+def test_no_row_is_lost_where_a_block_ends_within_a_line_end(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrow takes a line feed that comes alone behind a carriage return for the end of the file."""
+    monkeypatch.setattr(sources, "BLOCK_BYTES", size)
+    text = as_text(rows=[("é" * (n % 5), "x", n, "") for n in range(200)]).replace("\n", "\r\n")
+    for encoding in ("utf-8", "cp1252", "utf-16"):
+        assert sum(counts(text.encode(encoding), "city", options=ReadOptions(encoding=encoding)).values()) == 200
+
+
+def test_few_letters_of_another_encoding_leave_blocks_whole() -> None:
+    """A row must end within two blocks, of which each letter that takes more bytes in UTF-8 made a small one."""
+    text = as_text(rows=[("Köln", "x", 1, "")] * 3 + [("Ulm", "x", 2, "1" * 20)] * 50_000).encode("cp1252")
+    assert counts(text, "region") == {("Köln",): 3, ("Ulm",): 50_000}
+
+
+def test_a_file_with_a_title_on_a_row_of_its_own_length_is_refused_where_it_may_be_a_column() -> None:
+    with pytest.raises(InputError) as caught:
+        inspect(b"note\na, b\nc, d\n", options=ReadOptions(delimiter=","))
+    assert caught.value.code == "ROW_WIDTH"
+
+
+@pytest.mark.parametrize("last", ["", ";;;", "Source;;;", "a note of several words"])
+def test_the_end_of_a_long_file_is_looked_at(last: str) -> None:
+    text = as_text(";", rows=ROWS * 3000).encode() + f"\n{last}\n".encode()
+    found = inspect(text).options.footer
+    assert found == (None if last in ("", ";;;") else "1")
+    assert sum(counts(text, "region").values()) == 3000 * len(ROWS) + (last == ";;;")

@@ -133,7 +133,7 @@ def test_no_escaped_character_is_a_formula_or_breaks_a_sheet(code: int, around: 
     data = with_sheet(workbook(("city", "n"), ("Kent", 1)), write)
     shown = written if 0xD800 <= code < 0xE000 else unicodedata.normalize("NFC", around.format(chr(code)))
     try:
-        assert list(paths(data, "city")) == [(shown.strip(),) if shown.strip() else ()]
+        assert list(paths(data, "city")) == [(shown,) if shown.strip() else ()]
     except InputError as refused:
         assert refused.code.endswith("_CHAR") and f"U+{code:04X}" in str(refused)
 

@@ -381,7 +381,7 @@ def parquet_bytes() -> bytes:
 REFUSED_AT_ONCE = [
     ("empty.csv", b"", "FILE_EMPTY"),
     ("picture.csv", b"\x89PNG\r\n\x1a\n" + bytes(200), "NOT_TABULAR"),
-    ("latin.csv", "région\né\n".encode("latin-1"), "ENCODING"),
+    ("latin.csv", b"region\nx\xff\xfe\xfd\n", "ENCODING"),
     ("cut.parquet", parquet_bytes()[:-20], "PARQUET_CORRUPT"),
     ("wide.csv", b",".join(b"c%d" % i for i in range(5000)) + b"\n" + b",".join([b"1"] * 5000), "TOO_MANY_COLUMNS"),
     ("bomb.csv.gz", gzip.compress(b"a\n" + bytes(100 << 20), 1), "GZIP_TOO_LARGE"),
@@ -417,12 +417,21 @@ def test_bad_rows_are_refused_and_the_data_stay(
 
 
 def test_another_encoding_can_be_chosen(app: App) -> None:
-    at = upload(app("data"), "région\né\nè\n".encode("latin-1"))
-    assert codes(at) == ["ENCODING"]
-    labelled(at.text_input, "Encoding").set_value("latin-1").run()
+    at = upload(app("data"), "région\nÈ\nÉ\n".encode("cp850"))
+    labelled(at.selectbox, "Encoding").set_value("cp850").run()
     assert not at.error
     count(choose(at, ["région"]))
+    assert held(at).labels.of_level(1).tolist() == ["È", "É"]
+
+
+def test_what_was_found_out_of_a_file_is_shown_and_fixed(app: App) -> None:
+    at = upload(app("data"), "Towns, 2024\n\nville;n;m\né;1;1\nè;2;1\n\nSource: x\n".encode("latin-1"))
+    names = ("Encoding", "Header row", "Lines below the table")
+    assert [labelled(at.selectbox, name).placeholder for name in names] == ["cp1252", "3", "1"]
+    count(choose(at, ["ville"]))
     assert held(at).labels.of_level(1).tolist() == ["è", "é"]
+    recipe = held(at).report.recipe
+    assert (recipe.encoding, recipe.header, recipe.footer) == ("cp1252", "3", "1")
 
 
 def test_an_upload_is_freed_by_hand(app: App, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from treedp_core.plans.record_file import records_of, recount
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records import Dataset, ReadOptions
 from treedp_core.records.exit import end
+from treedp_core.records.read.layout.options import OPTIONS
 from treedp_core.records.read.text import OTHER
 from treedp_core.registry import load_plugin
 from treedp_core.words import plural
@@ -28,7 +29,7 @@ def main(words: Sequence[str] | None = None) -> int:
         for package in given.plugin:
             load_plugin(package)
         plan = open_plan(given.plan)
-        data = recount(plan, Path(given.file), ReadOptions(given.encoding, given.delimiter, given.sheet))
+        data = recount(plan, Path(given.file), ReadOptions(**{name: getattr(given, name) for name in OPTIONS}))
         place = Path(given.folder) / f"{Path(given.file).stem}-prepared-{NOT_PRIVATE.replace(' ', '-')}.csv"
         _write(place, records_of(plan, data))
     except InputError as error:
@@ -69,9 +70,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("file", metavar="FILE", help="the records, in any form that TreeDP reads")
     parser.add_argument("plan", metavar="PLAN.json", help="the plan, as the page Release plan saves it")
     parser.add_argument("--folder", default=".", help="where to write (default: here)")
-    parser.add_argument("--encoding", metavar="NAME", help="of a text file, where it is not the plan's")
-    parser.add_argument("--delimiter", metavar="MARK", help="between the cells of a text file, likewise")
-    parser.add_argument("--sheet", metavar="NAME", help="of a workbook, likewise")
+    for name, option in OPTIONS.items():
+        parser.add_argument(f"--{name}", metavar="TEXT", help=f"{option.asks}, where it is not the plan's")
     parser.add_argument(
         "--plugin", action="append", default=[], metavar="PACKAGE", help="load an installed package that reads the file"
     )

@@ -32,12 +32,11 @@ from treedp_core.records import (
 )
 from treedp_core.records.domain import Domain as CountedDomain
 from treedp_core.records.edges import interval_labels
+from treedp_core.records.read.layout.options import OPTIONS
 from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.text import BLANK, OTHER
 
 CODE: Final = "RECORDS_OTHER"
-_OF_A_FILE: Final = ("encoding", "delimiter", "sheet")
-"""What a recipe says of one file, whose records another file may have in another form."""
 Cells = tuple[str, ...]
 
 
@@ -96,7 +95,8 @@ def records_of(plan: Statement, data: Dataset) -> bytes:
 def misfit(plan: Statement, data: Dataset) -> InputError | None:
     """Return why data are not those of a plan, as far as that is seen at a glance: by recipe and columns."""
     told = ""
-    found = replace(data.report.recipe, **{name: getattr(plan.recipe, name) for name in _OF_A_FILE})
+    # what a recipe says of one file, another file may have in another form
+    found = replace(data.report.recipe, **{name: getattr(plan.recipe, name) for name in OPTIONS})
     if found != plan.recipe:
         told = "These records were counted in another way than the plan states; make the plan anew."
     elif not _is_by_number(plan) and not set(columns(plan)) <= set(data.labels.level_names[1:]):
@@ -115,8 +115,8 @@ def recount(plan: Statement, origin: Origin, options: ReadOptions | None = None)
     recipe, domain = plan.recipe, plan.domain
     elsewhere = "refuse" if other(plan) is None else "other"
     weight, unit, bound = recipe.weight or None, recipe.unit or None, max(recipe.bound, 1)
-    said = {name: getattr(options, name, None) or getattr(recipe, name) or None for name in _OF_A_FILE}
-    options = ReadOptions(**said)
+    # nothing is found out: how the file is read is fixed by the plan, not by a record
+    options = ReadOptions(**{name: getattr(options, name, None) or getattr(recipe, name) for name in OPTIONS})
     numbers = [weight] if weight else []
     if domain.bins is not None and domain.bins.is_numeric:
         numbers.append(domain.bins.column)

@@ -16,6 +16,7 @@ from treedp_core.privacy.prior_provenance import NOT_PRIVATE, PriorKind, of_trut
 from treedp_core.records.derive.derivation import derived_of
 from treedp_core.records.edges import edge_text
 from treedp_core.records.export.columns import SOURCE
+from treedp_core.records.read.layout import options
 from treedp_core.records.recipe import MARKS
 from treedp_core.registry import CLAIM
 from treedp_core.words import (
@@ -359,8 +360,7 @@ def counted(plan: Statement) -> str:
         told.append(f"those with {named} in “{column}” are no records, and are left out")
     told += [derived_of(text).told(level) for level, text in recipe.derived]
     told += [f"numbers in “{column}” have a {MARKS[marks]}" for column, marks in recipe.marks]
-    told += [f"a text file is in {recipe.encoding}"] if recipe.encoding else []
-    told += [f"of a workbook the sheet “{recipe.sheet}” is read"] if recipe.sheet else []
+    told += options.told(recipe)
     told += ["blank cells fit no category"] if recipe.blanks_out else []
     told += ["numbers beyond the bounds are cut to them"] if recipe.cut else []
     return "; ".join(told)

@@ -53,10 +53,8 @@ class Recipe:
     left_out : tuple of (column, tuple of labels)
         Rows that are no records, such as totals: those with one of these labels in their column; "(blank)" stands for
         blank cells.
-    encoding, delimiter : str
-        What was said of a text file: its codec, and the mark between its cells; empty where they were found out.
-    sheet : str
-        Which sheet of a workbook was counted; empty where it shows but one.
+    encoding, delimiter, sheet, header, footer, quote, escape, unnamed : str
+        How the file was read, as `ReadOptions` has it, said or found out; empty where it is as most files are.
     derived : tuple of (level, text)
         Levels that were made of a column, as `derived_of` reads them.
 
@@ -84,13 +82,18 @@ class Recipe:
     encoding: str = ""
     delimiter: str = ""
     sheet: str = ""
+    header: str = ""
+    footer: str = ""
+    quote: str = ""
+    escape: str = ""
+    unnamed: str = ""
     derived: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         named = [column for column, *_ in (*self.marks, *self.left_out, *self.derived)]
         labels = [label for _, some in self.left_out for label in some]
         _expect(len(named) + len(labels) <= MAX_ITEMS, f"at most {MAX_ITEMS} columns and labels")
-        for text in (self.weight, self.unit, self.encoding, self.delimiter, self.sheet, *named, *labels):
+        for text in (*(one for one in vars(self).values() if isinstance(one, str)), *named, *labels):
             _expect(len(text) <= MAX_TEXT and not any("\ud800" <= char <= "\udfff" for char in text), "text as names")
         _expect(self.bound >= 0 and not (self.bound and not self.unit), "a bound on the rows of a unit with its column")
         ordered = len(self.bounds) == 2 and self.bounds[0] < self.bounds[1] and all(map(math.isfinite, self.bounds))

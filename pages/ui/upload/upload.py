@@ -37,13 +37,14 @@ from treedp_core.notebook.code import call
 from treedp_core.notebook.file.call_json import answers
 from treedp_core.records import HeldColumns, ReadOptions, count_hierarchy, domain_taken_from_the_data, inspect
 from treedp_core.records.derive.derivation import levels_said
+from treedp_core.records.read.layout.encodings import CANDIDATES
+from treedp_core.records.read.layout.options import GUESSED
 from treedp_core.records.read.readers import formats
-from treedp_core.records.read.sniff import Preview
+from treedp_core.records.read.sniff import DELIMITERS, QUOTE, Preview
 from treedp_core.records.worker_read import look_at
 from treedp_core.words import plural
 
 PREVIEW_COLUMNS: Final = 30
-DELIMITERS: Final = {"": "Find out", ",": "Comma", ";": "Semicolon", "\t": "Tab", "|": "Bar"}
 EACH_ROW: Final = "Each row is one record"
 
 
@@ -212,12 +213,14 @@ def _looked_at(file: Candidate, place: DeltaGenerator) -> Table | None:
     if isinstance(file.origin, HeldColumns):
         return _of_columns(file)
     with place:
-        options = replace(_reading_options(file), sheet=_sheet_said(file) or required_tables.sheet_of(file.name))
+        options = _options_said(file)
     room = 0 if file.asks == "prior" else session_tables.columns_room()
     work = partial(look_at, file.content, name=file.name, options=options, limit=room)
     found = read_file(file, "look", options, work)
     if not found.is_ready:
         say(found)
+        with place:
+            _ask_options(file, None)
         if found.error is not None and file.name.lower().endswith(".xlsx"):
             st.text_input("Sheet", key=_sheet_key(file, "named"), max_chars=100, placeholder="the first one",
                           help="Its name, where the workbook shows several.")  # fmt: skip
@@ -225,7 +228,9 @@ def _looked_at(file: Candidate, place: DeltaGenerator) -> Table | None:
     preview, columns = found.here()
     if columns is not None:
         ROOM.note_columns(columns)
-    options = replace(options, sheet=preview.sheet or None)
+    with place:
+        _ask_options(file, preview)
+    options = replace(preview.options, sheet=preview.sheet or None)
     before = {} if columns is None else _before(file, columns, None)
     return Table(file, preview, options, columns, before or _said_at_the_start(file, preview))
 
@@ -330,16 +335,45 @@ def _put_in_use(table: Table, ran: Counted, *, afresh: bool) -> None:
     st.rerun()
 
 
-def _reading_options(file: Candidate) -> ReadOptions:
-    with st.expander("Reading options", icon=":material/tune:"):  # no popover, as it may stand in one
-        left, right = st.columns(2)
-        encoding = left.text_input("Encoding", key=file.key("encoding"), max_chars=40, placeholder="utf-8",
-                                   help="For example latin-1 or cp1252.")  # fmt: skip
-        delimiter = right.selectbox(
-            "Delimiter", list(DELIMITERS), key=file.key("delimiter"), format_func=DELIMITERS.__getitem__,
-            help="What stands between the cells of a CSV file; choose it if the table below looks wrong.",
-        )  # fmt: skip
-    return ReadOptions(encoding.strip() or None, delimiter or None)
+_NONE: Final = "none"
+_ASKED: Final[Mapping[str, tuple[str, Sequence[str], str]]] = {
+    "encoding": ("Encoding", ("utf-8", *CANDIDATES), "Of a text file; another one can be typed."),
+    "delimiter": ("Delimiter", list(DELIMITERS), "What stands between the cells of a text file."),
+    "header": ("Header row", list(map(str, range(1, 10))), "Names the columns; 3-4 where two rows do. What is above it "
+               "is left out."),
+    "footer": ("Lines below the table", list(map(str, range(10))), "How many of the last lines are no records."),
+    "quote": ("Quotation mark", [QUOTE, "'"], "What stands around cells of a text file."),
+    "escape": ("Before a quotation mark", [_NONE, "\\"], "What stands before one within a cell, if it is not doubled."),
+    "unnamed": ("Cell without a name", [_NONE, "first", "last"], "Which cell of each row the header has no name for."),
+}  # fmt: skip
+"""Options of a file: what they are called, may be, and mean."""
+
+
+def _option_key(file: Candidate, name: str) -> str:
+    return file.key(name) if name in ("encoding", "delimiter") else file.key(name, file.id)
+
+
+def _options_said(file: Candidate) -> ReadOptions:
+    """Return what was said of a file; the rest is found out."""
+    given = {name: st.session_state.get(_option_key(file, name)) for name in _ASKED}
+    said = {name: None if one is None else "" if one == _NONE else str(one) for name, one in given.items()}
+    return ReadOptions(**said, sheet=_sheet_said(file) or required_tables.sheet_of(file.name))
+
+
+def _ask_options(file: Candidate, preview: Preview | None) -> None:
+    """Ask how a file is read; what was found out stands in each field until something else is said."""
+    if preview is not None and preview.kind not in ("CSV", "Excel"):
+        return
+    is_guessed = preview is not None and any(code == GUESSED for code, _ in preview.notices)
+    with st.expander("Reading options", icon=":material/tune:", expanded=is_guessed):  # no popover: it may stand in one
+        sides = st.columns(2)
+        for at, (name, (label, offered, help_text)) in enumerate(_ASKED.items()):
+            found = "" if preview is None else getattr(preview, name, None) or getattr(preview.options, name) or ""
+            sides[at % 2].selectbox(
+                label, offered, index=None, key=_option_key(file, name), accept_new_options=True, help=help_text,
+                placeholder=DELIMITERS.get(found, found) or "found out",
+                format_func=lambda one: DELIMITERS.get(one, one),
+            )  # fmt: skip
 
 
 def _sheet_key(file: Candidate, how: str = "chosen") -> str:

@@ -21,6 +21,7 @@ from treedp_core.records import (
     domain_of_values,
     domain_taken_from_the_data,
 )
+from treedp_core.records.read.layout.options import OPTIONS
 from treedp_core.records.recipe import MARKS
 from treedp_core.records.strict_json import Json, members
 
@@ -166,7 +167,7 @@ def _value(said: Json) -> object:
             if not (told["name"].isidentifier() and told["name"].isupper() and len(told["name"]) <= 40):
                 raise _strange()
             return File(validators.line("the name of a file", told["file"], 400, "RECIPE"), told["name"])
-        case ["delimiter", "encoding", "sheet"]:
+        case names if names == sorted(OPTIONS):
             options = members(said, "Reading options", **dict.fromkeys(said, (str, type(None))))
             if any(one is not None and len(one) > MAX_OPTION for one in options.values()):
                 raise _strange()

@@ -16,7 +16,7 @@ from treedp_core.records.read.numbers.marks import is_number
 from treedp_core.records.read.readers import HeldColumns, Origin
 from treedp_core.records.read.sniff import Preview
 from treedp_core.records.read.sources import ReadOptions
-from treedp_core.records.read.table_reader import Progress, TableReader, open_table, refuse_no_rows
+from treedp_core.records.read.table_reader import Progress, TableReader, open_table, refuse_no_rows, said_of_file
 
 HELD_BYTES: Final = 64 << 20
 MAX_HELD_COLUMNS: Final = 100
@@ -72,9 +72,7 @@ def hold(
             if progress is not None:
                 progress(done, table.total)
     return (
-        replace(gathered.held(table), options=replace(options or ReadOptions(), sheet=table.preview.sheet or None))
-        if gathered.parts
-        else None
+        replace(gathered.held(table), options=ReadOptions(**said_of_file(table, options))) if gathered.parts else None
     )
 
 

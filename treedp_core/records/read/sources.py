@@ -40,22 +40,38 @@ _BOMS: Final = (
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read a file; None means: find out.
+    """How to read a file. None means: find out, from its head and its end; the empty text: as most files have it.
 
     Parameters
     ----------
     encoding : str or None
-        Of a text file: any text codec Python knows, for example "latin-1"; None looks for a byte order mark and else
-        takes UTF-8.
+        Of a text file: any text codec Python knows, for example "latin-1"; by default UTF-8, unless a byte order mark
+        says another.
     delimiter : str or None
-        Of a text file: one character between cells; None chooses among comma, semicolon, tab and bar.
+        Of a text file: one character between cells; comma, semicolon, tab or bar, by default what parts the header.
     sheet : str or None
-        Of a workbook, one that is shown; None takes the first one.
+        Of a workbook, one that is shown, by default the first one.
+    header : str or None
+        The row that names the columns, "3", by default the first that is not blank; rows above it are left out. "3-4"
+        for two, the upper one of groups of columns.
+    footer : str or None
+        How many of the last lines are no records, by default none; lines without any text are not among them.
+    quote : str or None
+        Of a text file: one character around cells, by default a quotation mark.
+    escape : str or None
+        Of a text file: one character before a quotation mark within a cell, by default none, as it is doubled.
+    unnamed : {"first", "last"} or None
+        Which cell of each row the header has no name for, by default none.
     """
 
     encoding: str | None = None
     delimiter: str | None = None
     sheet: str | None = None
+    header: str | None = None
+    footer: str | None = None
+    quote: str | None = None
+    escape: str | None = None
+    unnamed: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +191,9 @@ class ByteStream(io.RawIOBase):
     What it notes is of what was read so far; lines are blank only where something follows.
     """
 
-    def __init__(self, source: FileSource, encoding: str, *, longest_line: int = MAX_LINE_BYTES) -> None:
+    def __init__(
+        self, source: FileSource, encoding: str, *, longest_line: int = MAX_LINE_BYTES, footer: int = 0
+    ) -> None:
         self.source = source
         self._longest_line = longest_line
         self.failure: Exception | None = None
@@ -192,6 +210,7 @@ class ByteStream(io.RawIOBase):
         self._decoder = None if plain else codecs.getincrementaldecoder(encoding)()
         self._at_start = True
         self._pending = b""
+        self._footer, self._last = footer, b""  # how many of the last lines stay out, and what may be among them
         self._line = 0  # bytes since the last end of a line
         self._ends = b"\n"  # the last ends of lines, as long as nothing follows
 
@@ -227,17 +246,40 @@ class ByteStream(io.RawIOBase):
     def _read(self, size: int) -> bytes:
         if self.closed:  # by us, while a reader that reads ahead has not noticed yet
             return b""
-        while len(self._pending) < 1:
-            block = self._next_block(size)
+        while len(self._pending) < size:  # whole blocks, as a row must end within two
+            block = self._more(size)
             if not block:
-                return b""
-            self._pending = block
+                break
+            self._pending += block
         piece, self._pending = self._pending[:size], self._pending[size:]
+        if piece.endswith(b"\r") and len(piece) > 1:
+            self._pending = self._pending or self._more(size)
+            if self._pending.startswith(b"\n"):  # which, coming alone, would be the end to Arrow
+                piece, self._pending = piece[:-1], b"\r" + self._pending
         self._refuse_endless_line(piece)
         self.has_quotes = self.has_quotes or b'"' in piece
         self.is_ascii = self.is_ascii and piece.isascii()
         self._look_for_blank_lines(piece)
         return piece
+
+    def _more(self, size: int) -> bytes:
+        """Return the next decoded block of what is not left out, empty only at the end."""
+        while block := self._next_block(size):
+            if block := self._without_last_lines(block) if self._footer else block:
+                return block
+        return b""
+
+    def _without_last_lines(self, block: bytes) -> bytes:
+        """Return what comes before the last lines of what was read so far."""
+        read, at = self._last + block, len(self._last) + len(block)
+        for _ in range(self._footer):
+            while at and read[at - 1] in b"\r\n":
+                at -= 1
+            at = max(read.rfind(b"\n", 0, at), read.rfind(b"\r", 0, at)) + 1
+        if len(read) - at > (self._footer + 1) * self._longest_line:
+            raise row_too_long()
+        self._last = read[at:]
+        return read[:at]
 
     def _look_for_blank_lines(self, piece: bytes) -> None:
         body = piece.rstrip(b"\r\n")

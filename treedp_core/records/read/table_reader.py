@@ -132,14 +132,15 @@ def open_table(origin: Origin, name: str | None, options: ReadOptions | None) ->
 
 
 def said_of_file(table: TableReader, options: ReadOptions | None) -> dict[str, Any]:
-    r"""Return what was said of a file; nothing for what was found out, but for the sheet that is read of several.
+    r"""Return how a file is read: what was said of it, and what was found out that is not as most files have it.
 
-    >>> options = ReadOptions(delimiter=";")
-    >>> said_of_file(open_table(b"a;b\n1;2\n", None, options), options)
-    {'delimiter': ';'}
+    >>> said_of_file(open_table(b"Towns;\na;b\n1;2\n3;4\n", None, None), ReadOptions(delimiter=";"))
+    {'delimiter': ';', 'header': '2'}
     """
-    options = table.source.options if isinstance(table.source, HeldColumns) else options or ReadOptions()
-    return {name: said for name, said in (asdict(options) | {"sheet": table.preview.sheet}).items() if said}
+    seen = table.source.preview if isinstance(table.source, HeldColumns) else table.preview
+    given = table.source.options if isinstance(table.source, HeldColumns) else options or ReadOptions()
+    found = {**asdict(given), **{name: one for name, one in asdict(seen.options).items() if one}, "sheet": seen.sheet}
+    return {name: said for name, said in found.items() if said}
 
 
 def refuse_no_rows(n_rows: int) -> None:

@@ -16,7 +16,7 @@ Data are made up; or ``{"branching": "2,2", "counts": [3, 0, 20, 7]}``, one coun
 the script, whose categories are taken from the data where the domain is null; the order of the columns is that of the
 levels, and the domain names each of them, in any order; ``"marks": {"people": ",."}`` says how counts are written,
 ``"left_out": {"city": ["Total", "(blank)"]}`` which rows are no records, ``"sheet": "2026"`` which sheet of a workbook
-is counted.
+is counted, and so each option of `ReadOptions`.
 Experiments have the fields of `Experiment`: each a value, or a list of values to try; every combination is run.
 """
 
@@ -35,6 +35,7 @@ from treedp_core.experiment import KINDS, Experiment, grid
 from treedp_core.records import Dataset, ReadOptions, count_hierarchy, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.count.tally import LISTED_WITH_SPACES
 from treedp_core.records.mock_data import generate, of_leaf_counts
+from treedp_core.records.read.layout.options import OPTIONS
 from treedp_core.records.strict_json import Json, members, parse
 
 VERSION: Final = 1
@@ -157,9 +158,9 @@ def _data(said: dict[str, Any], folder: Path) -> tuple[Dataset, dict[str, Any], 
         counts = [checks.integer("a count", one, low=0, high=checks.MAX_COUNT) for one in told["counts"]]
         return of_leaf_counts(told["branching"], counts), told, None
     told = members(
-        dict.fromkeys(("weight", "domain", "marks", "left_out", "derive", "sheet")) | said, "The data",
+        dict.fromkeys(("weight", "domain", "marks", "left_out", "derive", *OPTIONS)) | said, "The data",
         file=str, columns=list,
-        **dict.fromkeys(("weight", "sheet"), (str, type(None))),
+        **dict.fromkeys(("weight", *OPTIONS), (str, type(None))),
         **dict.fromkeys(("domain", "marks", "left_out", "derive"), (dict, type(None))),
     )  # fmt: skip
     path = folder / told["file"]
@@ -190,7 +191,7 @@ def reading(told: Mapping[str, Json]) -> dict[str, Any]:
         "marks": marks if isinstance(marks, dict) else None,
         "derive": derive if isinstance(derive, dict) else None,
         "left_out": _values(left_out) if isinstance(left_out, dict) else None,
-        "options": ReadOptions(sheet=cast("str | None", told["sheet"])),
+        "options": ReadOptions(**{name: cast("str | None", told[name]) for name in OPTIONS}),
     }
 
 

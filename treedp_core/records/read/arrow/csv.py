@@ -14,7 +14,7 @@ from treedp_core.checks import InputError
 from treedp_core.records.read import columns, sources
 from treedp_core.records.read.arrow.stream import hold_view, lent
 from treedp_core.records.read.file_checks import encoding_error, row_refusal
-from treedp_core.records.read.sniff import Preview
+from treedp_core.records.read.sniff import QUOTE, Preview
 from treedp_core.records.read.sources import ByteStream, FileSource
 from treedp_core.words import whole
 
@@ -31,13 +31,12 @@ def batches(
     InputError
         ``ROW_WIDTH``, ``QUOTE``, ``ROW_TOO_LONG``, ``ENCODING``, ``GZIP_TOO_LARGE``, ``GZIP_CORRUPT``.
     """
-    n_before = _blank_lines_before(source, preview)  # first, as an open file has one place only
-    stream = ByteStream(source, preview.encoding)
+    stream = _stream(source, preview)
     refusals: list[InputError] = []
     n_rows, failed = 0, False
     try:
         with lent(stream) as file:
-            for batch in _open(file, source, preview, labels, numeric, refusals, n_before=n_before):
+            for batch in _open(file, source, preview, labels, numeric, refusals):
                 n_rows += batch.num_rows
                 if not stream.is_ascii:
                     batch.validate(full=True)
@@ -48,10 +47,14 @@ def batches(
         stream.close()
     if failed:
         raise _diagnosis(source, preview, stream, refusals)
-    if stream.has_quotes:
+    if stream.has_quotes or preview.layout.quote != QUOTE:
         refuse_torn_quotes(source, preview, n_rows)
     if not stream.has_blank_lines:
-        preview.leaps[:] = [(0, FIRST_ROW)]
+        preview.leaps[:] = [(0, preview.layout.header + 1)]
+
+
+def _stream(source: FileSource, preview: Preview) -> ByteStream:
+    return ByteStream(source, preview.encoding, footer=preview.layout.footer)
 
 
 def _open(
@@ -61,27 +64,23 @@ def _open(
     labels: Sequence[str],
     numeric: Sequence[str],
     refusals: list[InputError],
-    *,
-    n_before: int,
 ) -> pa_csv.CSVStreamingReader:
     # columns go by position, so no name can confuse the reader
     position = {name: str(j) for j, name in enumerate(preview.columns)}
     types: dict[str, pa.DataType] = {position[name]: _text_type(preview, int(position[name])) for name in labels}
     types |= {position[name]: pa.string() for name in numeric}
-
-    def row_of(number: int) -> int:
-        """The number of a row that the reader counts without the blank ones."""
-        *_, at = [one for one in leaps(source, preview) if one[0] <= number - FIRST_ROW] or [(0, FIRST_ROW)]
-        return number - FIRST_ROW - at[0] + at[1]
+    layout = preview.layout
 
     def refuse(row: pa_csv.InvalidRow) -> str:
-        torn = row.text.count('"') % 2 == 1
-        number = None if row.number is None else row_of(row.number - n_before)
+        torn = row.text.count(layout.quote) % 2 == 1
+        number = None if row.number is None else _row_of(row.number, source, preview)
         refusals.append(row_refusal(number, row.actual_columns, row.expected_columns, torn=torn))
         return "error"
 
     parsing = pa_csv.ParseOptions(
         delimiter=preview.delimiter,
+        quote_char=layout.quote,
+        escape_char=layout.escape or False,
         newlines_in_values=True,
         ignore_empty_lines=len(preview.columns) > 1,
         invalid_row_handler=refuse,
@@ -93,7 +92,7 @@ def _open(
             use_threads=False,
             block_size=sources.BLOCK_BYTES,
             column_names=list(position.values()),
-            skip_rows_after_names=1 + n_before,
+            skip_rows_after_names=layout.header,
         ),
         parse_options=parsing,
         convert_options=pa_csv.ConvertOptions(
@@ -104,6 +103,13 @@ def _open(
             check_utf8=False,  # `batches` does, from the first byte on that is not ASCII
         ),
     )
+
+
+def _row_of(number: int, source: FileSource, preview: Preview) -> int:
+    """The number of a row that the reader counts without the blank ones."""
+    first = preview.layout.header + 1
+    *_, at = [one for one in leaps(source, preview) if one[0] <= number - first] or [(0, first)]
+    return number - first - at[0] + at[1]
 
 
 def _text_type(preview: Preview, j: int) -> pa.DataType:
@@ -153,10 +159,10 @@ def refuse_torn_quotes(source: FileSource, preview: Preview, n_rows: int | None 
     row by row.
     """
     quotes, lines = _quotes_and_lines(source, preview)
-    if quotes == 0 or (quotes % 2 == 0 and lines - 1 == n_rows):
+    if quotes == 0 or (quotes % 2 == 0 and lines - preview.layout.header == n_rows):
         return
-    stream = io.TextIOWrapper(io.BufferedReader(ByteStream(source, preview.encoding)), encoding="utf-8", newline="")
-    rows = csv.reader(stream, delimiter=preview.delimiter, strict=True)
+    stream = io.TextIOWrapper(io.BufferedReader(_stream(source, preview)), encoding="utf-8", newline="")
+    rows = csv.reader(stream, **preview.layout.reading(preview.delimiter), strict=True)
     number, torn = 0, False
     try:
         for _ in rows:
@@ -168,38 +174,40 @@ def refuse_torn_quotes(source: FileSource, preview: Preview, n_rows: int | None 
     if torn:
         raise InputError(
             "QUOTE",
-            f'Row {whole(number + 1)} has a quotation mark (") that is not closed, or text after a closing one.',
+            f"Row {whole(number + 1)} has a quotation mark ({preview.layout.quote}) that is not closed, or "
+            "text after a closing one.",
         )
 
 
 def leaps(source: FileSource, preview: Preview) -> list[tuple[int, int]]:
     """Return where the numbers of rows leap, as lines are blank that hold no record: row by row if there are any."""
     noted = _noted(source, preview)
+    header = preview.layout.header
     if not noted.has_blank_lines:
-        return [(0, FIRST_ROW)]
-    stream = io.TextIOWrapper(io.BufferedReader(ByteStream(source, preview.encoding)), encoding="utf-8", newline="")
+        return [(0, header + 1)]
+    stream = io.TextIOWrapper(io.BufferedReader(_stream(source, preview)), encoding="utf-8", newline="")
     found, record, expected = list[tuple[int, int]](), -1, FIRST_ROW
-    rows: Iterable[object] = csv.reader(stream, delimiter=preview.delimiter)
-    if not noted.has_quotes:
+    rows: Iterable[object] = csv.reader(stream, **preview.layout.reading(preview.delimiter))
+    if not noted.has_quotes and preview.layout.quote == QUOTE:
         rows = (line.strip("\r\n") for line in stream)
     try:
         for number, row in enumerate(rows, start=1):
-            if not row and (len(preview.columns) > 1 or record < 0):
+            if number <= header or (not row and len(preview.columns) > 1):
                 continue
-            if record >= 0 and number != expected:
-                found.append((record, number))
-            expected = number + 1 if record >= 0 else FIRST_ROW
             record += 1
+            if number != expected:
+                found.append((record, number))
+            expected = number + 1
     except (csv.Error, UnicodeError, InputError):
         pass  # refused by what reads the records
     finally:
         stream.close()
-    return found or [(0, FIRST_ROW)]
+    return found or [(0, header + 1)]
 
 
 def _noted(source: FileSource, preview: Preview) -> ByteStream:
     """Return a stream that was read to its end, or to where it is refused, for what it noted."""
-    stream = ByteStream(source, preview.encoding)
+    stream = _stream(source, preview)
     try:
         while stream.read(sources.BLOCK_BYTES):
             pass
@@ -210,24 +218,14 @@ def _noted(source: FileSource, preview: Preview) -> ByteStream:
     return stream
 
 
-def _blank_lines_before(source: FileSource, preview: Preview) -> int:
-    """Return how many lines before the header are blank: the reader would skip these instead of the header."""
-    stream = ByteStream(source, preview.encoding)
-    try:
-        head = stream.read(sources.SNIFF_BYTES)
-    finally:
-        stream.close()
-    before = head[: len(head) - len(head.lstrip(b"\r\n"))].replace(b"\r\n", b"\n")
-    return len(before)
-
-
 def _quotes_and_lines(source: FileSource, preview: Preview) -> tuple[int, int]:
     """Count quotation marks, and lines but the blank ones at the end."""
-    stream = ByteStream(source, preview.encoding)
+    stream = _stream(source, preview)
+    mark = preview.layout.quote.encode()
     quotes = lines = after = 0
     try:
         while block := stream.read(sources.BLOCK_BYTES):
-            quotes += block.count(b'"')
+            quotes += block.count(mark)
             body = block.rstrip(b"\r\n")
             if body:
                 lines, after = lines + after + body.count(b"\n"), 0

@@ -86,7 +86,7 @@ class _Table:
 
 def preview(source: FileSource, options: ReadOptions) -> Preview:
     """Return the preview of a workbook from the first rows of a visible sheet, by default the first one."""
-    with _table(source, options.sheet) as table:
+    with _table(source, options.sheet or None) as table:
         first = list(islice(table.even(), PREVIEW_ROWS))
         if not first:
             raise InputError("NO_ROWS", "The sheet has a header but no rows; expected at least one record.")

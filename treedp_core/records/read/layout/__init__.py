@@ -1,0 +1,1 @@
+"""How a table is laid out in its file: found from its head and its end, shown, and fixed by an option each."""

@@ -1,0 +1,96 @@
+"""The options of a file, one line each: what plans and previews say of them, and what commands ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields
+from typing import Final
+
+from treedp_core.records.read.sources import ReadOptions
+from treedp_core.records.read.text import Notice
+
+NAMES: Final = tuple(one.name for one in fields(ReadOptions))
+FIXED: Final = dict.fromkeys(NAMES, "")
+"""As options: nothing is found out, and what is not said is as most files have it."""
+GUESSED: Final = "GUESSED"
+"""Code of the notice on what was found out and may be otherwise."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What was found out of a file and is not as most files have it.
+
+    Parameters
+    ----------
+    option, value : str
+        A name in `OPTIONS`, and what it would have to say for the file to be read like this.
+    why : str
+        What shows it, in words.
+    sure : {"sure", "likely", "perhaps"}
+    """
+
+    option: str
+    value: str
+    why: str
+    sure: str = "likely"
+
+    @property
+    def notice(self) -> Notice:
+        """One line for a person."""
+        return (
+            GUESSED,
+            f"{OPTIONS[self.option].told(self.value)}, as {self.why} ({self.sure}); the option {self.option} says it "
+            "otherwise.",
+        )
+
+
+@dataclass(frozen=True)
+class Option:
+    """What is said of an option.
+
+    Parameters
+    ----------
+    words : str
+        Of its value, in which ``{}`` stands for it.
+    asks : str
+        What a command asks for.
+    """
+
+    words: str
+    asks: str
+
+    def told(self, value: str) -> str:
+        """Return in words how a file is read.
+
+        >>> OPTIONS["footer"].told("2")
+        'the last 2 lines are no records'
+        """
+        return self.words.format(_SHOWN.get(value, value))
+
+
+_SHOWN: Final = {"\t": "tab", "\\": "a backslash", "'": "an apostrophe"}
+OPTIONS: Final[dict[str, Option]] = {
+    "encoding": Option("a text file is in {}", "of a text file, such as cp1252"),
+    "delimiter": Option("{} stands between cells", "between the cells of a text file"),
+    "sheet": Option("of a workbook the sheet “{}” is read", "of a workbook"),
+    "header": Option("row {} names the columns", "row that names the columns, such as 3, or 3-4 where two do"),
+    "footer": Option("the last {} lines are no records", "how many lines at the end are no records"),
+    "quote": Option("{} stands around cells", "mark around cells of a text file"),
+    "escape": Option("{} stands before a mark in a cell", "mark before a quotation mark in a cell, such as \\"),
+    "unnamed": Option("the {} cell of each row has no name", "which cell of each row has no name: first or last"),
+}
+
+
+def told(options: object) -> Iterator[str]:
+    r"""Return in words what a recipe or `ReadOptions` say of a file.
+
+    >>> list(told(ReadOptions(sheet="May", escape="\\")))
+    ['of a workbook the sheet “May” is read', 'a backslash stands before a mark in a cell']
+    """
+    said = ((name, getattr(options, name)) for name in NAMES)
+    yield from (OPTIONS[name].told(value) for name, value in said if value)
+
+
+def with_guesses(options: ReadOptions, guesses: Iterable[Guess]) -> ReadOptions:
+    """Return options that say what was found out as well."""
+    return ReadOptions(**asdict(options) | {one.option: one.value for one in guesses})

@@ -100,6 +100,21 @@ FILES: dict[str, Callable[[], Any]] = {
     "gzip": lambda: gzip.compress(as_text().encode()),
     "JSON": lambda: json.dumps(RECORDS).encode(),
     "JSON lines": lambda: "\n".join(map(json.dumps, RECORDS)).encode(),
+    "JSON in gzip": lambda: gzip.compress(json.dumps(RECORDS).encode()),
+    "JSON lines in gzip": lambda: gzip.compress("\n".join(map(json.dumps, RECORDS)).encode()),
+    "JSON in an API's wrapper": lambda: json.dumps(
+        {"ok": True, "n": 20, "matrix": [[1, [2]], []], "result": {"notes": [{"a": 1}], "items": RECORDS}}
+    ).encode(),
+    "GeoJSON": lambda: json.dumps(
+        {
+            "type": "FeatureCollection",
+            "bbox": [1, 2.5],
+            "features": [
+                {"type": "Feature", "id": 7, "geometry": {"type": "Point", "coordinates": [1, 2]}, "properties": one}
+                for one in RECORDS
+            ],
+        }
+    ).encode(),
     "Parquet": lambda: parquet(columns()),
     "Arrow": lambda: arrow(columns()),
     "a stream of Arrow's": lambda: Stream(columns()),
@@ -284,3 +299,46 @@ def test_the_end_of_a_long_file_is_looked_at(last: str) -> None:
     found = inspect(text).options.footer
     assert found == (None if last in ("", ";;;") else "1")
     assert sum(counts(text, "region").values()) == 3000 * len(ROWS) + (last == ";;;")
+
+
+WRAPPER: dict[str, Any] = {
+    "meta": {"n": 12345678, "s": 'a"b', "flags": [True, None, -1.5e-7]}, "small": [{"a": "x"}],
+    "deep": {"er": {"rows": [{"a": "y", "b": {"c": 1}}] * 9}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("block", [*range(1, 40), 1 << 20])
+def test_the_list_that_is_meant_is_found_wherever_blocks_end(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = sources.ByteStream.read
+    monkeypatch.setattr(sources.ByteStream, "read", lambda self, size=-1: whole(self, min(size, block)))
+    text = json.dumps(WRAPPER).encode()
+    seen = inspect(text)
+    assert (seen.kind, seen.parts, seen.options.part, seen.columns) == (
+        "JSON", ("small", "deep.er.rows"), "deep.er.rows", ("a", "b.c"),
+    )  # fmt: skip
+    assert counts(text, "a", "b.c") == {("y", "1"): 9}
+    assert counts(text, "a", options=ReadOptions(part="small")) == {("x",): 1}
+    with pytest.raises(InputError, match="no list of records 'deep'"):
+        inspect(text, options=ReadOptions(part="deep"))
+
+
+def test_a_long_list_is_found_from_its_beginning() -> None:
+    text = b'{"rows": [' + b",".join([b'{"a": "x", "b": 1}'] * 200_000) + b'], "more": [{"a": "y"}]}'
+    assert (inspect(text).parts, inspect(text).options.part) == (("rows",), "rows")
+    assert counts(text, "a") == {("x",): 200_000}
+    assert counts(text, "a", options=ReadOptions(part="more")) == {("y",): 1}
+
+
+@pytest.mark.parametrize("text", [b'{"a": [{"b": 1}, {"b"', b'{"a" [{"b": 1}]}', b'{"a": [{"b": 1}, 2]}'])
+def test_a_damaged_wrapper_is_refused(text: bytes) -> None:
+    for options in (None, ReadOptions(part="a")):
+        with pytest.raises(InputError) as caught:
+            counts(text, "b", options=options)
+        assert caught.value.code in ("JSON_SYNTAX", "JSON_RECORD", "COLUMN_UNKNOWN", "NOT_TABULAR")
+
+
+def test_objects_within_records_name_columns_once() -> None:
+    assert inspect(b'[{"a": {"b": 1}, "c": [1]}]').columns == ("a.b", "c")
+    with pytest.raises(InputError) as caught:
+        inspect(b'[{"a": {"b": 1}, "a.b": 2}]')
+    assert caught.value.code == "JSON_REPEATED"

@@ -103,7 +103,7 @@ FILES: list[tuple[str, str, bytes]] = [
     ("A12 web page", "NOT_TABULAR", b"<!DOCTYPE html><html><body>Not found</body></html>\n"),
     ("A13 JSON object", "NOT_TABULAR", json.dumps({"a": [1, 2]}).encode()),
     ("A13 JSON list of lists", "NOT_TABULAR", json.dumps([["a", "b"], [1, 2]]).encode()),
-    ("A13 JSON in a gzip file", "NOT_TABULAR", gzip.compress(json.dumps([{"a": 1}]).encode())),
+    ("A13 JSON list of lists in a gzip file", "NOT_TABULAR", gzip.compress(json.dumps([["a", "b"], [1, 2]]).encode())),
     ("pickle", "NOT_TABULAR", b"\x80\x04\x95\x0b\x00\x00\x00\x00\x00\x00\x00"),
     ("numbers in four bytes", "ENCODING", b"a,count\n" + b"\x01\0\0\0" * 100),
     ("A20 cut in the footer", "PARQUET_CORRUPT", parquet(a=["x"] * 100)[:-9]),

@@ -53,7 +53,7 @@ class Recipe:
     left_out : tuple of (column, tuple of labels)
         Rows that are no records, such as totals: those with one of these labels in their column; "(blank)" stands for
         blank cells.
-    encoding, delimiter, sheet, header, footer, quote, escape, unnamed : str
+    encoding, delimiter, sheet, part, header, footer, quote, escape, unnamed : str
         How the file was read, as `ReadOptions` has it, said or found out; empty where it is as most files are.
     derived : tuple of (level, text)
         Levels that were made of a column, as `derived_of` reads them.
@@ -82,6 +82,7 @@ class Recipe:
     encoding: str = ""
     delimiter: str = ""
     sheet: str = ""
+    part: str = ""
     header: str = ""
     footer: str = ""
     quote: str = ""

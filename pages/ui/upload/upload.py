@@ -355,7 +355,7 @@ def _option_key(file: Candidate, name: str) -> str:
 
 def _options_said(file: Candidate) -> ReadOptions:
     """Return what was said of a file; the rest is found out."""
-    given = {name: st.session_state.get(_option_key(file, name)) for name in _ASKED}
+    given = {name: st.session_state.get(_option_key(file, name)) for name in ("part", *_ASKED)}
     said = {name: None if one is None else "" if one == _NONE else str(one) for name, one in given.items()}
     return ReadOptions(**said, sheet=_sheet_said(file) or required_tables.sheet_of(file.name))
 
@@ -387,11 +387,15 @@ def _sheet_said(file: Candidate) -> str | None:
 
 
 def _sheet(table: Table) -> None:
-    """Ask which sheet of a workbook is read, where there are several; it is then fixed."""
+    """Ask which sheet of a workbook, or other table in a file, is read, where there are several; it is then fixed."""
     file, sheets = table.file, table.preview.sheets
     if len(sheets) > 1 and not isinstance(file.origin, HeldColumns):
         st.selectbox("Sheet", sheets, key=_sheet_key(file), index=sheets.index(table.preview.sheet),
                      help="Those that the workbook shows; records of one sheet are counted.")  # fmt: skip
+    parts, part = table.preview.parts, table.preview.options.part
+    if len(parts) > 1 and not isinstance(file.origin, HeldColumns):
+        st.selectbox("Records", parts, key=_option_key(file, "part"), index=parts.index(part) if part in parts else None,
+                     help="The tables in the file; records of one of them are counted.")  # fmt: skip
 
 
 def _first_rows(preview: Preview) -> None:

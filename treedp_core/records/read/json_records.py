@@ -11,15 +11,19 @@ from typing import Any, Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.read.file_checks import checked_columns, encoding_error, refuse_binary
+from treedp_core.records.read.layout.options import Guess, with_guesses
 from treedp_core.records.read.numbers.marks import shown, typed
-from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
+from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview, unpacked_head
 from treedp_core.records.read.sources import BLOCK_BYTES, SNIFF_BYTES, ByteStream, FileSource, ReadOptions, row_too_long
 from treedp_core.words import whole
 
 BATCH_RECORDS: Final = 1 << 13
 _ESCAPE: Final = 16  # characters at the end of a piece that may be half a word or half an escape
 _NO_CELL: Final = "…"
+MAX_NESTED: Final = 8
+"""Objects within each other that lists are looked for in, and whose names make one name of a column."""
 _GAP: Final = re.compile(r"\s*,?\s*")
+_OF_NUMBERS: Final = re.compile(r"[-+.eE0-9]*")
 _SPACE: Final = re.compile(r"\s*")
 
 Record = dict[str, Any]
@@ -27,10 +31,15 @@ Record = dict[str, Any]
 
 def preview(source: FileSource, options: ReadOptions) -> Preview:
     """Return the preview of a JSON file from the records in its first 256 KB."""
-    refuse_binary(source.head()[:512])
+    refuse_binary(unpacked_head(source, 512))
+    found, guess = [], None
+    if options.part is None and not _is_array(source):
+        found = _lists_in(source)
+        guess = _guess(found)
+    part = options.part or (guess.value if guess else "")
     names: dict[str, None] = {}
     first: list[Record] = []
-    for record, done in _records(source):
+    for record, done in _records(source, part):
         names.update(dict.fromkeys(record))
         first.append(record)
         if done > SNIFF_BYTES and len(first) >= PREVIEW_ROWS:
@@ -44,8 +53,12 @@ def preview(source: FileSource, options: ReadOptions) -> Preview:
     )
     if all(use == "none" for use in uses):
         raise InputError("NOT_TABULAR", "The file is JSON, but no array of records with plain values; save it as CSV.")
-    kind = "JSON" if _is_array(source) else "JSON lines"
-    return Preview(source.name, kind, tuple(checked_columns(columns)), rows, uses=uses)
+    kind = "JSON" if part or _is_array(source) else "JSON lines"
+    guesses = [guess] if guess else []
+    return Preview(
+        source.name, kind, tuple(checked_columns(columns)), rows, uses=uses, parts=tuple(path for path, _ in found),
+        notices=tuple(one.notice for one in guesses), options=with_guesses(options, guesses),
+    )  # fmt: skip
 
 
 def batches(
@@ -65,7 +78,7 @@ def batches(
     chosen = [*labels, *numeric]
     cells: list[list[str]] = [[] for _ in chosen]
     number, done = 0, 0
-    for record, done in _records(source):
+    for record, done in _records(source, seen.options.part or ""):
         number += 1
         named = {normalise(name): value for name, value in record.items()}
         for name, column in zip(chosen, cells, strict=True):
@@ -91,14 +104,68 @@ def _cell(value: object) -> str:
 
 
 def _is_array(source: FileSource) -> bool:
-    return source.head(64).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
+    return unpacked_head(source, 64).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
 
 
-def _records(source: FileSource) -> Iterator[tuple[Record, int]]:
-    """Give each record, and how many bytes are read; memory holds a block and what is left of the one before."""
-    is_array, read, number = _is_array(source), _Pieces(source), 0
+def _lists_in(source: FileSource) -> list[tuple[str, int]]:
+    """Return the lists of records within the one object that a file is, and how many of each are among its first bytes.
+
+    None for a file of several objects, which are its records.
+    """
+    read, found = _Pieces(source), list[tuple[str, int]]()
     try:
-        if is_array:
+        for path in _lists(read, "", 1):
+            n = 0
+            while read.skip(_GAP) and not read.starts("]") and not read.is_far:
+                read.value(1)
+                n += 1
+            found.append((path, n))
+            if read.is_far:
+                return found
+        return found if not read.skip(_SPACE) else []
+    except InputError:  # reading the records says why
+        return []
+    finally:
+        read.stream.close()
+
+
+def _lists(read: _Pieces, path: str, nested: int) -> Iterator[str]:
+    """Give the path of each list of objects within an object, when its first record follows; then go on behind it."""
+    read.take("{")
+    while read.skip(_GAP) and not read.starts("}"):
+        name = str(read.value(1))
+        read.take(":")
+        here = f"{path}.{name}" if path else name
+        if read.starts("{") and nested < MAX_NESTED:
+            yield from _lists(read, here, nested + 1)
+        elif read.starts("["):
+            read.take("[")
+            if read.starts("{"):
+                yield here
+            while read.skip(_GAP) and not read.starts("]"):
+                read.value(1)
+            read.take("]")
+        else:
+            read.value(1)
+    read.take("}")
+
+
+def _guess(found: Sequence[tuple[str, int]]) -> Guess | None:
+    if not found:
+        return None
+    path = max(found, key=lambda one: one[1])[0]
+    others = ", ".join(echo(one) for one, _ in found[:8] if one != path)
+    why = f"it is the longest list, beside {others}" if others else "it is the only list of records"
+    return Guess("part", path, why, "likely" if others else "sure")
+
+
+def _records(source: FileSource, part: str) -> Iterator[tuple[Record, int]]:
+    """Give each record, and how many bytes are read; memory holds a block and what is left of the one before."""
+    is_array, read, number = bool(part) or _is_array(source), _Pieces(source), 0
+    try:
+        if part and all(path != part for path in _lists(read, "", 1)):
+            raise InputError("PART", f"The file has no list of records {echo(part)}; say another by the option part.")
+        if is_array and not part:
             read.skip(re.compile(r"\s*\["))
         while read.skip(_GAP if is_array and number else _SPACE) and not (is_array and read.starts("]")):
             number += 1
@@ -135,12 +202,34 @@ class _Pieces:
         """Whether what follows starts with a mark."""
         return self._text.startswith(mark, self._at)
 
+    def take(self, mark: str) -> None:
+        """Go on behind a mark, to what follows it."""
+        if not self.skip(_SPACE) or not self.starts(mark):
+            raise self.refusal(1)
+        self._at += 1
+        self.skip(_SPACE)
+
+    @property
+    def is_far(self) -> bool:
+        """Whether more than a first look has been read."""
+        return self._bytes > BLOCK_BYTES
+
     def record(self, number: int) -> Record:
-        """Return the record that follows."""
+        """Return the record that follows, objects within it as columns of their own."""
+        value = self.value(number)
+        if not isinstance(value, dict):
+            raise _no_record(number)
+        return _flat(value)
+
+    def value(self, number: int) -> Any:
+        """Return the value that follows, in record `number`."""
         while True:
             try:
                 value, end = self._scan(self._text, self._at)
-                break
+                rest = self._text[end : end + _ESCAPE]
+                if self._text[end - 1] in '}]"' or not _OF_NUMBERS.fullmatch(rest) or not self._more():
+                    break
+                continue
             except json.JSONDecodeError as error:  # refused outside the handler: the error holds the text
                 refusal = self.refusal(number, error.pos)
                 is_cut = error.msg.startswith("Unterminated") or error.pos > len(self._text) - _ESCAPE
@@ -151,8 +240,6 @@ class _Pieces:
             if not is_cut or not self._more():
                 raise refusal
         self._at = end
-        if not isinstance(value, dict):
-            raise _no_record(number)
         return value
 
     def refusal(self, number: int, at: int | None = None) -> InputError:
@@ -196,6 +283,26 @@ def _record(pairs: list[tuple[str, Any]]) -> Record:
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError("JSON_REPEATED", f"A record names {echo(twice)} twice; names must differ.")
     return found
+
+
+def _flat(record: Record) -> Record:
+    """Return a record whose values are plain or lists: of a feature on a map, its properties.
+
+    >>> _flat({"who": {"town": "Ulm", "born": {"year": "1990"}}, "n": "3"})
+    {'who.town': 'Ulm', 'who.born.year': '1990', 'n': '3'}
+    """
+    if record.get("type") == "Feature" and isinstance(record.get("properties"), dict):
+        record = record["properties"]
+    if not any(isinstance(value, dict) for value in record.values()):
+        return record
+    pairs = [pair for name, value in record.items() for pair in _pairs(name, value, 1)]
+    return _record(pairs)
+
+
+def _pairs(name: str, value: Any, nested: int) -> list[tuple[str, Any]]:
+    if not isinstance(value, dict) or nested > MAX_NESTED:
+        return [(name, value)]
+    return [pair for one, below in value.items() for pair in _pairs(f"{name}.{one}", below, nested + 1)]
 
 
 def _no_record(number: int) -> InputError:

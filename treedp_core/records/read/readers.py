@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Generic, ParamSpec, Type
 
 from treedp_core.checks import InputError
 from treedp_core.records.read.file_checks import in_words
-from treedp_core.records.read.sniff import Preview, preview_csv
-from treedp_core.records.read.sources import FileSource, ReadOptions, TableSource, file_source
+from treedp_core.records.read.sniff import Preview, preview_csv, unpacked_head
+from treedp_core.records.read.sources import FileSource, ReadOptions, TableSource, file_source, is_gzip
 from treedp_core.records.read.text import read_by
 from treedp_core.registry import Table, table
 
@@ -201,6 +201,9 @@ def reader_of(source: Source) -> Reader[Any]:
     if not head:
         raise InputError("FILE_EMPTY", f"The file is empty; expected a {formats()} file with a header and rows.")
     found = next(reader for reader in reversed(list(READERS.values())) if reader.starts(head))
+    if is_gzip(head):
+        inner = unpacked_head(source, HEAD_BYTES)
+        found = next((reader for reader in (JSON, JSON_LINES) if found is CSV and reader.starts(inner)), found)
     named = next((reader.name for reader in READERS.values() if reader.is_named(source.name)), "CSV")
     if found is CSV and named != CSV.name:
         raise InputError(

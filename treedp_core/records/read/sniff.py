@@ -87,6 +87,8 @@ class Preview:
         Number of rows where the file says so without being read (Parquet), else None.
     encoding, delimiter : str
         How the text was read; empty for Parquet.
+    parts : tuple of str
+        What there is to choose from for the option part; empty where there is nothing.
     sheet, sheets : str, tuple of str
         Which sheet of a workbook is read, and which ones there are to choose from; empty where there is but one.
     notices : tuple of (code, sentence)
@@ -111,6 +113,7 @@ class Preview:
     n_rows: int | None = None
     encoding: str = ""
     delimiter: str = ""
+    parts: tuple[str, ...] = ()
     sheet: str = ""
     sheets: tuple[str, ...] = ()
     notices: tuple[text.Notice, ...] = ()
@@ -234,14 +237,14 @@ class _Head:
         if not packed:
             refuse_foreign(stored[:512])
         said = self._options.encoding
-        encoding = encoding_of(_raw(self._source, 64) if packed else stored, said)
+        encoding = encoding_of(unpacked_head(self._source, 64) if packed else stored, said)
         try:
             return encoding, *_decoded_head(self._source, encoding)
         except InputError as error:
             if said is not None or error.code != "ENCODING" or encoding != "utf-8":
                 raise
             refusal = error
-        found = encodings.guessed(_raw(self._source, SNIFF_BYTES))
+        found = encodings.guessed(unpacked_head(self._source, SNIFF_BYTES))
         if found is None:
             raise refusal
         self.guesses.append(Guess("encoding", found[0], "its letters show", "likely" if found[1] else "perhaps"))
@@ -342,8 +345,10 @@ def _decoded_head(source: FileSource, encoding: str) -> tuple[str, bool]:
     return decoded, whole
 
 
-def _raw(source: FileSource, size: int) -> bytes:
-    """Return the first bytes of a file, unpacked, whatever they are."""
+def unpacked_head(source: FileSource, size: int) -> bytes:
+    """Return the first bytes of a file, of a gzip file what is in it, whatever they are."""
+    if not is_gzip(head := source.head(size)):
+        return head
     stream = ByteStream(source, "latin-1")
     try:
         return stream.read(size).decode("utf-8", "ignore").encode("latin-1", "ignore")

@@ -51,6 +51,8 @@ class ReadOptions:
         Of a text file: one character between cells; comma, semicolon, tab or bar, by default what parts the header.
     sheet : str or None
         Of a workbook, one that is shown, by default the first one.
+    part : str or None
+        Of JSON within a wrapper, the list that holds the records, such as "result.items", by default none.
     header : str or None
         The row that names the columns, "3", by default the first that is not blank; rows above it are left out. "3-4"
         for two, the upper one of groups of columns.
@@ -67,6 +69,7 @@ class ReadOptions:
     encoding: str | None = None
     delimiter: str | None = None
     sheet: str | None = None
+    part: str | None = None
     header: str | None = None
     footer: str | None = None
     quote: str | None = None

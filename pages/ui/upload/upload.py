@@ -394,7 +394,8 @@ def _sheet(table: Table) -> None:
                      help="Those that the workbook shows; records of one sheet are counted.")  # fmt: skip
     parts, part = table.preview.parts, table.preview.options.part
     if len(parts) > 1 and not isinstance(file.origin, HeldColumns):
-        st.selectbox("Records", parts, key=_option_key(file, "part"), index=parts.index(part) if part in parts else None,
+        at = parts.index(part) if part in parts else None
+        st.selectbox("Records", parts, key=_option_key(file, "part"), index=at,
                      help="The tables in the file; records of one of them are counted.")  # fmt: skip
 
 

@@ -26,16 +26,14 @@ _GAP: Final = re.compile(r"\s*,?\s*")
 _OF_NUMBERS: Final = re.compile(r"[-+.eE0-9]*")
 _SPACE: Final = re.compile(r"\s*")
 
-Record = dict[str, Any]
+Record = dict[str, object]
 
 
 def preview(source: FileSource, options: ReadOptions) -> Preview:
     """Return the preview of a JSON file from the records in its first 256 KB."""
     refuse_binary(unpacked_head(source, 512))
-    found, guess = [], None
-    if options.part is None and not _is_array(source):
-        found = _lists_in(source)
-        guess = _guess(found)
+    found = [] if options.part == "" or _is_array(source) else _lists_in(source)
+    guess = _guess(found) if options.part is None else None
     part = options.part or (guess.value if guess else "")
     names: dict[str, None] = {}
     first: list[Record] = []
@@ -221,7 +219,7 @@ class _Pieces:
             raise _no_record(number)
         return _flat(value)
 
-    def value(self, number: int) -> Any:
+    def value(self, number: int) -> object:
         """Return the value that follows, in record `number`."""
         while True:
             try:
@@ -291,15 +289,16 @@ def _flat(record: Record) -> Record:
     >>> _flat({"who": {"town": "Ulm", "born": {"year": "1990"}}, "n": "3"})
     {'who.town': 'Ulm', 'who.born.year': '1990', 'n': '3'}
     """
-    if record.get("type") == "Feature" and isinstance(record.get("properties"), dict):
-        record = record["properties"]
+    properties = record.get("properties")
+    if record.get("type") == "Feature" and isinstance(properties, dict):
+        record = properties
     if not any(isinstance(value, dict) for value in record.values()):
         return record
     pairs = [pair for name, value in record.items() for pair in _pairs(name, value, 1)]
     return _record(pairs)
 
 
-def _pairs(name: str, value: Any, nested: int) -> list[tuple[str, Any]]:
+def _pairs(name: str, value: object, nested: int) -> list[tuple[str, object]]:
     if not isinstance(value, dict) or nested > MAX_NESTED:
         return [(name, value)]
     return [pair for one, below in value.items() for pair in _pairs(f"{name}.{one}", below, nested + 1)]

@@ -9,8 +9,10 @@ import gzip
 import io
 import json
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -70,6 +72,21 @@ def with_row_names() -> str:
     return "\n".join([header, *(f'"{n}",{line}' for n, line in enumerate(lines, start=1))])
 
 
+def excel(rows: Sequence[Sequence[Any]], merged: Sequence[str] = (), before: Sequence[Sequence[Any]] = ()) -> bytes:
+    book, out = openpyxl.Workbook(), io.BytesIO()
+    for row in before:
+        book.active.append(row)
+    sheet = book.create_sheet("Data") if before else book.active
+    for row in rows:
+        sheet.append(row)
+    for cells in merged:
+        sheet.merge_cells(cells)
+    book.save(out)
+    return out.getvalue()
+
+
+IN_ORDER = sorted(ROWS)
+STARTS = [IN_ORDER.index(next(row for row in IN_ORDER if row[0] == region)) for region in ("Bayern", "Åland")]
 RECORDS = [dict(zip(HEADER, row, strict=True)) for row in ROWS]
 FILES: dict[str, Callable[[], Any]] = {
     "UTF-16 with a mark": lambda: as_text().encode("utf-16"),
@@ -115,6 +132,18 @@ FILES: dict[str, Callable[[], Any]] = {
             ],
         }
     ).encode(),
+    "Excel": lambda: excel([HEADER, *ROWS]),
+    "Excel below a title": lambda: excel([("Table 12",), ("Office of Statistics, 2024",), (), HEADER, *ROWS]),
+    "Excel with two rows of names": lambda: excel(
+        [("region", "city", "2023", None), (None, None, "n", "pay"), *ROWS], merged=["C1:D1", "A1:A2", "B1:B2"]
+    ),
+    "Excel above notes": lambda: excel([HEADER, *ROWS, (), ("Source: Office of Statistics",), ("* as of May",)]),
+    "Excel behind a sheet of notes": lambda: excel([HEADER, *ROWS], before=[("About",), ("this table",)]),
+    "Excel with an index of pandas'": lambda: excel([(None, *HEADER), *((n, *row) for n, row in enumerate(ROWS))]),
+    "Excel with merged cells": lambda: excel(
+        [HEADER, *((row[0] if n in STARTS else None, *row[1:]) for n, row in enumerate(IN_ORDER))],
+        merged=[f"A{first + 2}:A{last + 1}" for first, last in pairwise([*STARTS, len(ROWS)])],
+    ),
     "Parquet": lambda: parquet(columns()),
     "Arrow": lambda: arrow(columns()),
     "a stream of Arrow's": lambda: Stream(columns()),

@@ -165,8 +165,10 @@ def test_blank_rows_before_the_header_and_columns_left_of_it_are_no_part_of_the_
     assert inspect(data).columns == ("city", "n") and paths(data, "city") == {("Kent",): 2}
     for origin in (data, hold(data)):
         assert "row 7" in str(refusal(origin, "city", weight="n"))
-    beside = refusal(workbook((None, "city"), ("x", "Kent")), "city")
-    assert beside.code == "ROW_WIDTH" and "Row 2" in str(beside) and "column A" in str(beside)
+    many = [(None, "Kent")] * 60
+    beside = refusal(workbook((None, "city"), *many, ("x", "Kent")), "city")
+    assert beside.code == "ROW_WIDTH" and "Row 62" in str(beside) and "column A" in str(beside)
+    assert inspect(workbook((None, "city"), ("x", "Kent"))).columns == ("column 1", "city"), "an index of pandas'"
 
 
 def test_what_is_hidden_is_left_out_and_that_is_said() -> None:

@@ -192,7 +192,6 @@ BAD: list[tuple[str, str, Callable[[], bytes]]] = [
     ("arrow with a list", "COLUMN_TYPE", lambda: arrow_of(pa.table({"region": [["a"]], "city": ["b"], "n": [1]}))),
     ("excel, a wide row", "ROW_WIDTH", lambda: workbook([("region", "city", "n"), ("a", "b", 1, "x")])),
     ("excel without rows", "NO_ROWS", lambda: workbook([("region", "city", "n")])),
-    ("excel, two names alike", "DUPLICATE_COLUMN", lambda: workbook([("region", "region"), ("a", "b")])),
     ("excel, entities", "EXCEL_CORRUPT", lambda: archive(sheet1=ENTITIES)),
     ("excel, no sheet", "EXCEL_CORRUPT", lambda: archive(workbook=b"<x/>")),
     ("excel bomb", "EXCEL_TOO_LARGE", lambda: archive(sheet1=SHEET % (b" " * (100 << 20)))),

@@ -122,7 +122,8 @@ def _are_groups(upper: Cells, lower: Cells, below: Rows) -> bool:
     names = [cell for cell in lower if cell.strip()]
     is_whole = all(lower[j].strip() for j in blank) and sum(bool(cell.strip()) for cell in upper) > 1
     goes_on = [j for j in blank if j and upper[j - 1].strip() and lower[j - 1].strip()]
-    told = len(names) < len(lower) or len(set(names)) < len(names)
+    is_same = any(cell.strip() and cell == above for above, cell in zip(upper, lower, strict=True))  # merged cells
+    told = len(names) < len(lower) or len(set(names)) < len(names) or is_same
     return is_whole and bool(goes_on) and told and any(_is_numeric(below, j) for j in goes_on)
 
 
@@ -148,7 +149,7 @@ def names_of(rows: Sequence[Cells]) -> list[str]:
     for j, cell in enumerate(lower):
         above = upper[j] if j < len(upper) else ""
         group = above if above.strip() else group
-        found.append(" ".join(filter(str.strip, (group, cell))) if cell.strip() else above)
+        found.append(" ".join(filter(str.strip, (group, cell))) if cell.strip() not in ("", above.strip()) else above)
     return found
 
 

@@ -12,16 +12,27 @@ from __future__ import annotations
 import codecs
 import zipfile
 import zlib
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice, pairwise
 from typing import IO, Any, BinaryIO, Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.read.file_checks import checked_columns, columns_within_limit, row_refusal
+from treedp_core.records.read.layout.options import OPTIONS, Guess, with_guesses
+from treedp_core.records.read.layout.rows import (
+    Header,
+    guessed_footer,
+    guessed_header,
+    names_of,
+    said_footer,
+    said_header,
+)
+from treedp_core.records.read.layout.rows import named as named_columns
 from treedp_core.records.read.numbers import marks
-from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
+from treedp_core.records.read.sniff import LOOK_ROWS, PREVIEW_ROWS, Layout, Preview
 from treedp_core.records.read.sources import (
     BLOCK_BYTES,
     FREE_UNPACKED_BYTES,
@@ -40,32 +51,43 @@ MAX_UNPACKED_BYTES: Final = 1 << 30
 MAX_SHARED_BYTES: Final = 64 << 20
 """Of the texts that the cells share: they are in memory whole."""
 BATCH_ROWS: Final = 1 << 13
+SHORT_BYTES: Final = 4 << 20
+"""Of the cells of a sheet whose end is looked at before it is read."""
+MAX_LOOKED_AT: Final = 20
+"""Sheets that a table is looked for in."""
 _ODD: Final = (b"mergeCell", b"hidden=", b'ht="0', b'width="0')
 """What a sheet has that must be known before its cells are read."""
 
 
 @dataclass(eq=False)
 class _Table:
-    """The rows of a sheet that is read: its header, and what is below."""
+    """The rows of a sheet that is read: those that name its columns, the first below, and the others."""
 
     book: Workbook
     seen: Survey
-    rows: Iterator[Row]
-    header: Row
+    header: list[Row]
+    head: list[Row]
+    others: Iterator[Row]
+    footer: int
     first: int = field(init=False)
+    given: list[str] = field(init=False)
     names: list[str] = field(init=False)
+    told: list[Notice] = field(init=False)
     places: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.first, last = min(self.header.cells), max(self.header.cells)
+        named = {column for row in self.header for column in row.cells}
+        self.first, last = min(named.union(*(row.cells for row in self.head))), max(named)
         shown = [column for column in range(self.first, last + 1) if column not in self.seen.hidden_columns]
         columns_within_limit(len(shown))
-        self.places, cells = shown, self.header.cells
-        self.names = checked_columns([marks.shown(cells.get(column, "")) for column in shown])
+        self.places = shown
+        self.given = names_of([[marks.shown(row.cells.get(column, "")) for column in shown] for row in self.header])
+        names, self.told = named_columns(self.given)
+        self.names = checked_columns(names)
 
     def even(self) -> Iterator[tuple[Row, list[str]]]:
         """Give rows with a cell for every column; wider ones are refused."""
-        for row in self.rows:
+        for row in _without_last(chain(self.head, self.others), self.footer):
             found = [row.cells.get(column, "") for column in self.places]
             if len(row.cells) > sum(map(bool, found)):
                 self._refuse_wide(row)
@@ -85,12 +107,37 @@ class _Table:
 
 
 def preview(source: FileSource, options: ReadOptions) -> Preview:
-    """Return the preview of a workbook from the first rows of a visible sheet, by default the first one."""
-    with _table(source, options.sheet or None) as table:
+    """Return the preview of a workbook from the first rows of a visible sheet, by default the first with a table."""
+    seen = None
+    try:
+        seen = _preview(source, options)
+        if options.sheet is not None or len(seen.columns) > 1 or not seen.sheets:
+            return seen
+    except InputError as error:
+        if options.sheet is not None or error.code not in ("NO_ROWS", "FILE_EMPTY"):
+            raise
+        refusal = error
+    with _sheets(source) as sheets:
+        others = sheets[1:MAX_LOOKED_AT]
+    for name in others:
+        try:
+            other = _preview(source, replace(options, sheet=name))
+        except InputError:
+            continue
+        if len(other.columns) > 1 or seen is None:
+            return other
+    if seen is None:
+        raise refusal
+    return seen
+
+
+def _preview(source: FileSource, options: ReadOptions) -> Preview:
+    guesses: list[Guess] = []
+    with _table(source, options, guesses) as table:
         first = list(islice(table.even(), PREVIEW_ROWS))
         if not first:
             raise InputError("NO_ROWS", "The sheet has a header but no rows; expected at least one record.")
-        own, below = {column: j for j, column in enumerate(table.places)}, table.header.number
+        own, below = {column: j for j, column in enumerate(table.places)}, table.header[-1].number
         merged = {own[column] for (_, column), last in table.seen.merged.items() if last > below and column in own}
         unknown = {j for _, cells in first for j, text in enumerate(cells) if text == UNKNOWN}
         percent = {own[column] for row, _ in first for column in row.percent if column in own}
@@ -100,7 +147,9 @@ def preview(source: FileSource, options: ReadOptions) -> Preview:
             source.name, "Excel", tuple(table.names),
             tuple(tuple("…" if text == UNKNOWN else marks.shown(text) for text in cells) for _, cells in first),
             sheet=table.book.sheet if sheets else "", sheets=sheets,
-            notices=tuple(_notices(table, merged, unknown, percent)), uses=uses if merged | unknown else (),
+            notices=(*_notices(table, merged, unknown, percent), *table.told, *(one.notice for one in guesses)),
+            uses=uses if merged | unknown else (), layout=Layout(below, table.footer),
+            options=with_guesses(replace(options, sheet=None), guesses),
         )  # fmt: skip
 
 
@@ -123,7 +172,7 @@ def _notices(table: _Table, merged: set[int], unknown: set[int], percent: set[in
             f"Left out: {plural(seen.hidden_rows, 'row')}, hidden by a filter or by hand; show them and save the file "
             "to count them.",
         )
-    if hidden := sorted(table.header.hidden):
+    if hidden := sorted(table.header[-1].hidden):
         yield "HIDDEN_COLUMNS", f"Hidden columns are left out: {', '.join(map(letters_of, hidden[:8]))}."
     if merged:
         yield "MERGED", f"A merged cell stands for each of its rows, in column {named(merged)}."
@@ -149,7 +198,8 @@ def batches(
     import pyarrow as pa
 
     own = [seen.columns.index(name) for name in (*labels, *numeric)]
-    with _table(source, seen.sheet or None) as table:
+    fixed = {name: getattr(seen.options, name) or "" for name in OPTIONS} | {"sheet": seen.sheet}
+    with _table(source, ReadOptions(**fixed), []) as table:
         even, done = _noted(table.even(), seen.leaps), 0
         while batch := list(islice(even, BATCH_ROWS)):
             for row, cells in batch:
@@ -181,23 +231,77 @@ def _refuse_unknown(row: Row, cells: Sequence[tuple[str, str]]) -> None:
             )
 
 
+def _without_last(rows: Iterator[Row], n: int) -> Iterator[Row]:
+    """Give all rows but the last n."""
+    last: deque[Row] = deque()
+    for row in rows:
+        last.append(row)
+        if len(last) > n:
+            yield last.popleft()
+
+
+def _as_table(rows: Sequence[Row]) -> list[tuple[int, list[str]]]:
+    """Return rows with a cell for each column that any of them has."""
+    columns = {column for row in rows for column, text in row.cells.items() if text.strip()}
+    between = range(min(columns, default=0), max(columns, default=-1) + 1)
+    return [(row.number, [marks.shown(row.cells.get(column, "")) for column in between]) for row in rows]
+
+
+def _laid_out(book: Workbook, seen: Survey, rows: Iterator[Row], is_short: bool, options: ReadOptions,
+              guesses: list[Guess]) -> _Table:  # fmt: skip
+    """Find the rows that name the columns, by default the first one that shows text, and the last that is a record."""
+    head = list(islice(rows, LOOK_ROWS))
+    if not head:
+        raise InputError("FILE_EMPTY", "The sheet holds no text; expected a header and rows.")
+    said = options.header or ""
+    if options.header is None and (guess := guessed_header(_as_table(head))):
+        guesses.append(guess)
+        said = guess.value
+    names = said_header(said) if said else Header(head[0].number, head[0].number)
+    header = [row for row in head if names.first <= row.number <= names.last]
+    if not header or header[-1].number != names.last:
+        raise InputError("HEADER", f"Row {names.last} holds no names of columns; say another by the option header.")
+    for row in header:
+        if UNKNOWN in row.cells.values():
+            _refuse_unknown(row, [(letters_of(column), text) for column, text in row.cells.items()])
+    below = [row for row in head if row.number > names.last]
+    if options.footer is not None or not is_short:
+        return _Table(book, seen, header, below, rows, said_footer(options.footer or ""))
+    below += rows
+    table = _Table(book, seen, header, below, iter(()), 0)
+    last: list[list[str]] = []
+    for before, row in pairwise([header[-1], *below][-2 * LOOK_ROWS :]):
+        last += [[]] * (row.number > before.number + 1)
+        last.append([marks.shown(row.cells.get(column, "")) for column in table.places])
+    if guess := guessed_footer(last, len(table.places)):
+        guesses.append(guess)
+        table.footer = int(guess.value)
+    return table
+
+
 @contextmanager
-def _table(source: FileSource, name: str | None) -> Iterator[_Table]:
-    """Open a workbook and find the header: the first row that shows text."""
+def _sheets(source: FileSource) -> Iterator[tuple[str, ...]]:
+    stream = source.open()
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            yield open_workbook(archive, None).sheets
+    finally:
+        source.release(stream)
+
+
+@contextmanager
+def _table(source: FileSource, options: ReadOptions, guesses: list[Guess]) -> Iterator[_Table]:
+    """Open a workbook and find its table; what was found out is added to `guesses`."""
     stream, refusal, book = source.open(), None, None
     try:
         odd = _checked(stream, source.size)
         stream.seek(0)
         with zipfile.ZipFile(stream) as archive:
-            book = open_workbook(archive, name)
+            book = open_workbook(archive, options.sheet or None)
             seen = sheet.survey(archive, book.part) if book.part in odd else Survey()
             rows = sheet.rows(archive, book, seen)
-            header = next(rows, None)
-            if header is None:
-                raise InputError("FILE_EMPTY", "The sheet holds no text; expected a header and rows.")
-            if UNKNOWN in header.cells.values():
-                _refuse_unknown(header, [(letters_of(column), text) for column, text in header.cells.items()])
-            yield _Table(book, seen, rows, header)
+            is_short = archive.getinfo(book.part).file_size <= SHORT_BYTES
+            yield _laid_out(book, seen, rows, is_short, options, guesses)
     except InputError as error:
         refusal = _of_sheet(error, book)
     except (MemoryError, RecursionError):

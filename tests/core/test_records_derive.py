@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset, count_hierarchy, domain_of_values, domain_taken_from_the_data
+from treedp_core.records.derive import times
 from treedp_core.records.derive.derivation import DERIVATIONS, Derivation, Derived, derived_of
 from treedp_core.records.derive.spellings import REST
 from treedp_core.records.recipe import Recipe, as_json, recipe_of
@@ -271,3 +272,35 @@ def test_an_own_derivation_is_one_entry() -> None:
         assert paths(data) == {("a",): 1, ("b",): 2}
     finally:
         DERIVATIONS.withdraw("last")
+
+
+PIECES = st.sampled_from([
+    "2024", "03", "5", "31", "12", "24", "-", "/", ".", " ", "T", ",", ":30", ":", ":59.5", "AM", "pm", "Z", "UTC",
+    "+02:00", "-0500",
+])  # fmt: skip
+
+
+@settings(max_examples=3000)
+@given(
+    label=st.lists(PIECES, max_size=12).map("".join), option=st.sampled_from(["hour", "day/dmy", "clock/mdy", "year"])
+)
+def test_nothing_depends_on_minutes_that_are_left_out(label: str, option: str) -> None:
+    def read(one: str) -> str:
+        try:
+            return times.part_of(option)(one)
+        except ValueError:
+            return "not read"
+
+    (short,) = times.without_minutes(pa.array([label])).to_pylist()
+    assert read(short) == read(label)
+    assert len(short) <= len(label)
+
+
+@pytest.mark.parametrize("date", ["2024-03-05", "20240305", "2024/3/5", "5.3.2024", "03/05/2024", "5 3 2024"])
+@pytest.mark.parametrize(
+    "clock", ["T23:30", " 23:30:00", ", 1:30 PM", "T23:30:00.123456Z", " 23:30 +02:00", "T2330", " 9"]
+)
+def test_the_same_is_read_without_the_minutes(date: str, clock: str) -> None:
+    order = "" if date.startswith("2024") else "/dmy"
+    (short,) = times.without_minutes(pa.array([date + clock])).to_pylist()
+    assert times.part_of(f"hour{order}")(short) == times.part_of(f"hour{order}")(date + clock)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from typing import Final
 
 import streamlit as st
 
-from pages.ui.inputs.refusals import refusal, refusal_in_passing
+from pages.ui.inputs.refusals import refusal_in_passing
 from pages.ui.inputs.setting import key_of
 from pages.ui.inputs.text import lit, small_print
 from pages.ui.tables import store
-from pages.ui.tables.upload_slot import Table
+from pages.ui.tables.upload_slot import Table, read_file
+from pages.ui.tables.worker_read import say
 from treedp_core.checks import InputError
 from treedp_core.records.derive.derivation import DERIVATIONS, MAX_OPTION, Derivation, Derived, derived_of
-from treedp_core.records.derive.proposals import Proposal, frequent, held_with, labels_seen, proposals
+from treedp_core.records.derive.proposals import Proposal, frequent, joined_with, labels_seen, made_columns, proposals
+from treedp_core.records.worker_read import read
 from treedp_core.words import MAX_LITERAL, plural, whole
 
 MOST_OFFERED: Final = 3
@@ -40,10 +43,14 @@ def grown(table: Table, made: dict[str, str]) -> Table:
     """
     held, more = table.columns, None
     if held is not None:
-        try:
-            more = held_with(held, made)
-        except InputError as error:
-            refusal(error)
+        found = read_file(
+            table.file, "made", (held.source_digest, *made.items()), partial(read, made_columns, held, made)
+        )
+        if found.is_ready:
+            more = joined_with(held, found.here())
+        else:
+            more = None
+            say(found, "Making levels")
     return replace(table, preview=replace(table.preview, columns=(*table.preview.columns, *made)), columns=more)
 
 

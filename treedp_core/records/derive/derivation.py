@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.derive import bands, codes, spellings, times
@@ -39,6 +39,8 @@ class Derivation:
         What it may be told -> what of that makes levels of one tree, from coarse to fine, for each that people want.
     goes_on : bool
         Whether the column itself is the level below.
+    shorten : function
+        Arrow array of labels (n,) -> labels (n,), of which the rule makes the same, and that are fewer.
     public_as : str
         Of a rule whose option the counts chose (NOT PRIVATE): the name of the same rule, once somebody says that its
         option is public.
@@ -55,6 +57,7 @@ class Derivation:
     names: Callable[[str, str], str]
     trees: Callable[[Sequence[str]], Sequence[Sequence[str]]] = lambda options: [[one] for one in options]
     goes_on: bool = False
+    shorten: Callable[[Any], Any] = lambda labels: labels
     public_as: str = ""
     example: str = ""
     typed: Callable[[str], str] = str.strip
@@ -176,7 +179,7 @@ def _of(what: str, option: str, column: str) -> str:
 
 DERIVATIONS: Final[Table[Derivation]] = table(
     Derivation("time", "Dates and times", times.part_of, times.parts_in, times.named, times.calendars,
-               example="quarter/dmy"),
+               example="quarter/dmy", shorten=times.without_minutes),
     Derivation("prefix", "First characters of a code", codes.beginning, codes.lengths, codes.named,
                codes.usual, goes_on=True, example="3"),
     Derivation("spelling", "One spelling", spellings.one_spelling, spellings.ways, partial(_of, "spelling"),

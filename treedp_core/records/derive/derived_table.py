@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.arrays import indices_of
-from treedp_core.records.derive.derivation import Derived, derived_of
+from treedp_core.records.derive.derivation import Derivation, Derived, derived_of
 from treedp_core.records.derive.rule import CODE
 from treedp_core.records.read.readers import Batch
 from treedp_core.records.read.table_reader import TableReader
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Given = Mapping[str, Derived | str]
+Encoded = dict[tuple[str, str], Any]
+"""Batches of columns as a kind of rule tells their labels apart."""
 MOST: Final = 100
 """Levels that are derived at most."""
 
@@ -90,20 +92,23 @@ class DerivedTable(TableReader):
         rows = 0
         for arrays, done in batches:
             by_name = dict(zip(wanted, arrays, strict=False))
-            made = [self._made(name, by_name[column], rows) for name, column in zip(labels, of, strict=True)]
+            known: Encoded = {}
+            made = [self._made(name, by_name[column], rows, known) for name, column in zip(labels, of, strict=True)]
             yield [*made, *arrays[len(wanted) :]], done
             rows += len(arrays[0])
 
-    def _made(self, name: str, array: pa.Array, rows: int) -> pa.Array:
+    def _made(self, name: str, array: pa.Array, rows: int, seen: Encoded) -> pa.Array:
         if name not in self.made:
             return array
         import pyarrow as pa
 
-        from treedp_core.records.read.arrow.cells import as_words
-
-        encoded = array if pa.types.is_dictionary(array.type) else as_words(array).dictionary_encode()
+        by = self.made[name].of
+        key = self.made[name].column, by.name
+        if key not in seen:
+            seen[key] = _shortened(array, by)
+        encoded = seen[key]
         known = self._labels.setdefault(name, {"": ""})
-        raw = [one or "" for one in as_words(encoded.dictionary).to_pylist()]
+        raw = [one or "" for one in encoded.dictionary.to_pylist()]
         rule = self.made[name].rule
         for at, label in enumerate(raw):
             if label in known:
@@ -119,3 +124,14 @@ class DerivedTable(TableReader):
         words = {word: at for at, word in enumerate(dict.fromkeys(known[label] for label in raw))}
         codes = pa.array([words[known[label]] for label in raw], pa.int32())
         return pa.DictionaryArray.from_arrays(codes.take(encoded.indices), pa.array(words, pa.string()))
+
+
+def _shortened(array: pa.Array, by: Derivation) -> pa.Array:
+    """Return a batch of a column as codes of the labels that a rule tells apart."""
+    import pyarrow as pa
+
+    from treedp_core.records.read.arrow.cells import as_words
+
+    encoded = array if pa.types.is_dictionary(array.type) else as_words(array).dictionary_encode()
+    short = by.shorten(as_words(encoded.dictionary)).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(short.indices.take(encoded.indices), short.dictionary)

@@ -16,7 +16,7 @@ from treedp_core.records.derive.derived_table import DerivedTable, Given, with_d
 from treedp_core.records.read.arrow.cells import as_words, is_binary
 from treedp_core.records.read.column_cache import distinct, joined
 from treedp_core.records.read.readers import HeldColumns
-from treedp_core.records.read.table_reader import open_table
+from treedp_core.records.read.table_reader import Progress, open_table
 from treedp_core.records.read.text import normalise
 
 SEEN: Final = 2_000
@@ -121,33 +121,51 @@ def frequent(held: HeldColumns, column: str, least: int) -> list[str]:
     return [normalise(one["values"]) for one in often if one["counts"] >= least and (one["values"] or "").strip()]
 
 
-def held_with(held: HeldColumns, given: Given) -> HeldColumns:
-    r"""Return columns in memory with those that are made of them, as if a file of its own digest had them.
+def made_columns(held: HeldColumns, given: Given, *, progress: Progress | None = None) -> HeldColumns:
+    """Return the columns that are made of those in memory, without them; see `joined_with`.
 
     Raises
     ------
     InputError
         The codes of `with_derived` and of its rows.
+    """
+    table = with_derived(open_table(held, None, None), given)
+    names = list(table.made) if isinstance(table, DerivedTable) else []
+    parts: dict[str, list[pa.Array]] = {name: [] for name in names}
+    if names:
+        with table.reading(names) as batches:
+            for arrays, done in batches:
+                for name, array in zip(names, arrays, strict=True):
+                    parts[name].append(array)
+                if progress is not None:
+                    progress(done, table.total)
+    columns = {name: joined(some) for name, some in parts.items()}
+    preview = replace(held.preview, columns=tuple(names), uses=("label",) * len(names))
+    counts = {name: distinct(column) for name, column in columns.items()}
+    told = [held.source_digest, *(one.text for one in getattr(table, "made", {}).values())]
+    return replace(
+        held, table=pa.table(columns), preview=preview, distinct=counts, numbers=(),
+        source_digest=hashlib.sha256(repr(told).encode()).hexdigest(),
+    )  # fmt: skip
+
+
+def joined_with(held: HeldColumns, made: HeldColumns) -> HeldColumns:
+    r"""Return columns in memory with those that are made of them, as if a file of its own digest had all.
 
     >>> from treedp_core.records.read.column_cache import hold
-    >>> more = held_with(hold(b"at\n2024-01-31\n2024-02-01\n"), {"year": "at:time:year"})
+    >>> held = hold(b"at\n2024-01-31\n2024-02-01\n")
+    >>> more = joined_with(held, made_columns(held, {"year": "at:time:year"}))
     >>> more.preview.columns, more.distinct
     (('at', 'year'), {'at': 2, 'year': 1})
     """
-    table = with_derived(open_table(held, None, None), given)
-    if not isinstance(table, DerivedTable):
+    if not made.preview.columns:
         return held
-    names = list(table.made)
-    parts: dict[str, list[pa.Array]] = {name: [] for name in names}
-    with table.reading(names) as batches:
-        for arrays, _ in batches:
-            for name, array in zip(names, arrays, strict=True):
-                parts[name].append(array)
-    columns = {name: joined(some) for name, some in parts.items()}
     grown = held.table
-    for name, column in columns.items():
-        grown = grown.append_column(name, column)
-    preview = replace(held.preview, columns=table.preview.columns, uses=table.preview.uses)
-    counts = {name: distinct(column) for name, column in columns.items()}
-    digest = hashlib.sha256(f"{held.source_digest} {[one.text for one in table.made.values()]}".encode()).hexdigest()
-    return replace(held, table=grown, preview=preview, distinct={**held.distinct, **counts}, source_digest=digest)
+    for name in made.preview.columns:
+        grown = grown.append_column(name, made.table.column(name))
+    uses = held.preview.uses or ("any",) * len(held.preview.columns)
+    preview = replace(
+        held.preview, columns=(*held.preview.columns, *made.preview.columns), uses=(*uses, *made.preview.uses)
+    )
+    distinct_of = {**held.distinct, **made.distinct}
+    return replace(held, table=grown, preview=preview, distinct=distinct_of, source_digest=made.source_digest)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import date
 from functools import lru_cache, partial
-from typing import Final
+from typing import Any, Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.derive.rule import CODE, Rule
@@ -22,6 +22,10 @@ _CLOCK: Final = (
     r"(?:[T ,]\s*(?P<hour>\d{1,2})(?::?\d{2})?(?::?\d{2}(?:[.,]\d+)?)?\s*(?P<half>[AP]M)?)?"
     r"\s*(?:Z|UTC|[+-]\d{2}:?\d{2})?"
 )
+_MINUTES: Final = (
+    r"(?i)^(\s*[\d/. -]+[T ,]\s*\d{1,2}):\d{2}(?::\d{2}(?:[.,]\d+)?)?(\s*[AP]M)?\s*(?:Z|UTC|[+-]\d{2}:?\d{2})?\s*$"
+)
+"""For RE2: what a date, an hour, its half of the day, and whatever lies behind them match in a label."""
 _YEAR_FIRST: Final = r"(?P<year>\d{4})(?:(?P<mark>[-/.]?)(?P<month>\d{1,2})(?:(?P=mark)(?P<day>\d{1,2}))?)?"
 _ORDERS: Final[dict[str, tuple[str, str]]] = {
     "": (_YEAR_FIRST, "a date that begins with its year, such as 2024-03-05"),
@@ -29,6 +33,20 @@ _ORDERS: Final[dict[str, tuple[str, str]]] = {
     "mdy": (r"(?P<month>\d{1,2})(?P<mark>[-/. ])(?P<day>\d{1,2})(?P=mark)(?P<year>\d{4})", "a date such as 12/31/2024"),
 }
 """How the parts of a date follow each other: the year first where nothing is said."""
+
+
+def without_minutes(labels: Any) -> Any:
+    """Return labels (n,) without what comes behind the hour of a time, which no part depends on; Arrow arrays of text.
+
+    >>> import pyarrow as pa
+    >>> without_minutes(
+    ...     pa.array(["2024-03-05T23:30:00.5+02:00", "5.3.2024 1:30 PM", "12:30", "2024-03-05"])
+    ... ).to_pylist()
+    ['2024-03-05T23', '5.3.2024 1 PM', '12:30', '2024-03-05']
+    """
+    import pyarrow.compute as pc
+
+    return pc.replace_substring_regex(labels, _MINUTES, r"\1\2")
 
 
 def _read(written: str, order: str) -> Written:

@@ -304,3 +304,8 @@ def test_the_same_is_read_without_the_minutes(date: str, clock: str) -> None:
     order = "" if date.startswith("2024") else "/dmy"
     (short,) = times.without_minutes(pa.array([date + clock])).to_pylist()
     assert times.part_of(f"hour{order}")(short) == times.part_of(f"hour{order}")(date + clock)
+
+
+@pytest.mark.parametrize("labels", [["10001", "94103"], ["20011", "19104"], ["3-7-1", "4-7-2"], ["5600301", "5600302"]])
+def test_a_code_is_no_date(labels: list[str]) -> None:
+    assert times.parts_in(labels) == ()

@@ -4,10 +4,13 @@ from functools import partial
 
 from pages.ui.inputs.inactive_settings import NOTHING_DRAWN, PLAIN, unspent
 from pages.ui.page.page import Page, View
-from pages.views.protects import MECHANISM, SETTINGS, VIEW, show
+from pages.views.protects import unit_bound
+from pages.views.protects.view import MECHANISM, SETTINGS, VIEW, show
 from treedp_core.views import protects
 
-IGNORED = NOTHING_DRAWN | PLAIN | unspent(MECHANISM)
+PLAINLY = NOTHING_DRAWN | PLAIN | unspent(MECHANISM)
+IGNORED = dict.fromkeys(protects.VIEWS, PLAINLY) | {"bound": PLAINLY | unit_bound.IGNORED}
+SHOWN = {"bound": unit_bound.show}
 PAGE = Page(
     name="protects",
     title="What ε protects",
@@ -16,13 +19,13 @@ PAGE = Page(
     about="What a release tells about one person.",
     lede="Counts are out; who knows everybody else's records wants to know about yours. Noise keeps what they see with "
     "and without you alike, and costs accuracy: both sides of one ε.",
-    settings=SETTINGS,
+    settings=(*SETTINGS, *unit_bound.SETTINGS),
     switch=VIEW,
     asks_epsilon=True,
     views=tuple(
-        View(one.view, partial(show, one.view), question=one.question, ignores=IGNORED)
+        View(one.view, SHOWN.get(one.view, partial(show, one.view)), question=one.question, ignores=IGNORED[one.view])
         for one in protects.ENTRIES
-        if one.view
+        if one.view and not one.section
     ),
 )
 

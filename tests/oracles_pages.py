@@ -6,6 +6,7 @@ import base64
 import json
 import pickle
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -20,6 +21,7 @@ from oracles_tree import level_starts
 from pages.ui.tables.session_tables import Kept
 from treedp_core.records import Dataset, DomainSource, ReadReport
 from treedp_core.records.dataset import labels_of
+from treedp_core.records.unit_rows import MOST, unit_rows
 from treedp_core.tree import Tree
 from treedp_core.watch import Watch
 
@@ -156,6 +158,20 @@ def dataset(tree: Tree, leaf_counts: Sequence[int], name: str = "test", prefix: 
     names = [f"{prefix}level{level}" for level in range(1, tree.n_levels)]
     labels = labels_of(tree, codes, words, names)
     return Dataset(name, tree, labels, counts, DomainSource.PUBLIC, ReadReport(int(counts[0]), int(counts[0])))
+
+
+def with_units(data: Dataset, seed: int = 0) -> Dataset:
+    """The same, its records drawn for units of 1, 2, 3, ... records, all of which were counted."""
+    if data.report.unit_rows is not None:
+        return data
+    leaves = np.repeat(data.tree.leaves, data.counts[data.tree.leaves])
+    np.random.default_rng(seed).shuffle(leaves)
+    place = np.arange(leaves.size)
+    unit = (np.sqrt(8 * place + 1) - 1).astype(int) // 2
+    ranks = np.minimum(place - unit * (unit + 1) // 2, MOST)
+    recipe = replace(data.report.recipe, unit="person", bound=MOST)
+    rows = unit_rows(data.tree, leaves, ranks, np.ones_like(leaves))
+    return replace(data, report=replace(data.report, unit_rows=rows, units=rows.units, recipe=recipe))
 
 
 RAGGED = dataset(Tree.from_child_counts([np.array([3]), np.array([0, 2, 4])]), [7, 0, 1, 2, 3, 4, 5])

@@ -19,7 +19,7 @@ BAD: list[tuple[str, str | list[str], str]] = [
     ("delta", "-0.1", "DELTA_RANGE"), ("delta", "nan", "DELTA_RANGE"), ("alpha", "1.0", "ALPHA_RANGE"),
     ("eps", "1e-300", "EPS_RANGE"), ("eps", "1e300", "EPS_RANGE"), ("tau", "0", "THRESHOLD_RANGE"),
     ("tau", "1e-300", "THRESHOLD_RANGE"), ("nbr", "<script>", "VALUE_UNKNOWN"),
-    ("contributions", "0", "CONTRIBUTIONS_RANGE"), ("contributions", "51", "CONTRIBUTIONS_RANGE"),
+    ("contributions", "0", "CONTRIBUTIONS_RANGE"), ("contributions", "1001", "CONTRIBUTIONS_RANGE"),
     ("explain", "maybe", "VALUE_UNKNOWN"), ("unit", "x" * 201, "VALUE_RANGE"), ("gen_branching", "1", "TREE_SHAPE"),
     ("gen_branching", '[2,2,"x"]', "TREE_SHAPE"), ("gen_branching", "0", "TREE_SHAPE"),
     ("gen_branching", "1000000000", "TOO_MANY_NODES"), ("gen_branching", ",".join(["10"] * 13), "TOO_MANY_NODES"),

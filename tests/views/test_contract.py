@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import test_views
-from oracles_pages import DEGENERATE, dataset
+from oracles_pages import DEGENERATE, dataset, with_units
 from treedp_core.checks import InputError
 from treedp_core.figures.base.draft import Draft, unchecked
 from treedp_core.figures.lesson import of_class
@@ -24,6 +24,7 @@ from treedp_core.studies.lesson import STEPS, step_named
 from treedp_core.tree import Tree
 from treedp_core.views import VIEWS, Entry, Finding, lesson
 from treedp_core.views.inputs import parameters_of
+from treedp_core.views.protects.unit_bound import BoundInputs
 
 pytestmark = pytest.mark.usefixtures("quick_crossings")
 
@@ -56,6 +57,7 @@ def look(entry: Entry, data: Dataset, *, is_pressed: bool = False, **inputs: Any
     known = parameters_of(entry.inputs)
     begin = {name: value for name, value in BEGIN.items() if name in known and known[name].accepts(value)}
     given = begin | {name: inputs[name] for name in inputs if name in known}
+    data = with_units(data) if entry.inputs is BoundInputs else data
     return test_views.look(entry, data, is_pressed=is_pressed, **given)
 
 

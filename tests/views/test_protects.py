@@ -10,8 +10,8 @@ import pytest
 
 from oracles_pages import answer, dataset, figure, open_page, pick, table, words
 from treedp_core.experiment import Experiment
-from treedp_core.figures.protects import beliefs_and_levels, misses_and_levels
-from treedp_core.studies.protects import belief_table, best_tests, more_records, protected
+from treedp_core.figures.protects.attacker import beliefs_and_levels, misses_and_levels
+from treedp_core.studies.protects.attacker import belief_table, best_tests, more_records, protected
 from treedp_core.tree import Tree
 from treedp_core.views import Tables, protects
 from treedp_core.views.protects import ProtectsInputs

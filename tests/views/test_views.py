@@ -13,17 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracles_pages import RAGGED, dataset
+from oracles_pages import RAGGED, dataset, with_units
 from treedp_core.checks import InputError
 from treedp_core.figures.base import style
 from treedp_core.figures.base.draft import unchecked
 from treedp_core.figures.trees.icicle import watermark
 from treedp_core.notebook.code import call
 from treedp_core.notebook.export.program import is_ours
+from treedp_core.records import Dataset
 from treedp_core.tree import Tree
 from treedp_core.views import VIEWS, Entry, Finding, Tables, lab
 from treedp_core.views.inputs import Inputs, ReleaseInputs, parameters_of
 from treedp_core.views.parameters import Parameter
+from treedp_core.views.protects.unit_bound import BoundInputs
 from treedp_core.watch import Watch
 
 ENTRIES = [pytest.param(one, id=name) for name, one in VIEWS.items()]
@@ -59,6 +61,13 @@ OF_COLUMNS = ("topdown.orders", "topdown.marginals")
 """Sections of columns of which every combination is a leaf."""
 
 
+def of_first(entry: Entry) -> Dataset:
+    """A table that a view is of."""
+    if entry.inputs is BoundInputs:
+        return with_units(RAGGED)
+    return AGES if entry.page == "cdf" or entry.name in OF_COLUMNS else RAGGED
+
+
 DONE: dict[Any, Any] = {}
 """What took long, by what was asked of which tables: sections of a view ask the same."""
 
@@ -69,7 +78,7 @@ def look(entry: Entry, data: Any = None, *, is_anew: bool = False, is_pressed: b
     It is done once for all who ask the same, or anew.
     """
     given = entry.inputs(**SHOWN.get(entry.name, {}) | inputs)
-    tables = Tables(data or (AGES if entry.page == "cdf" or entry.name in OF_COLUMNS else RAGGED))
+    tables = Tables(data or of_first(entry))
     slow = None
     if entry.slow is not None and (is_pressed or entry.start == "auto"):
         work = entry.slow(given, tables)

@@ -18,6 +18,7 @@ from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records.edges import FloatArray, are_intervals, edges_of_labels
 from treedp_core.records.read.text import BLANK, OTHER, READ_BY, Notice, package_of
 from treedp_core.records.recipe import Recipe
+from treedp_core.records.unit_rows import UnitRows
 from treedp_core.tree import AnyArray, Tree
 from treedp_core.words import card
 
@@ -164,6 +165,9 @@ class ReadReport:
     units, clipped : int
         Units that a column names, and the rows beyond the bound of their unit, which were left out; 0 where no column
         names units.
+    unit_rows : UnitRows, optional
+        What other bounds on the rows of a unit would leave out; None where no column names units, where rows and leaves
+        make too many pairs, and where more than 1 000 rows of a unit count.
     left_out : int
         Rows left out as no records, such as totals.
     notices : tuple of (code, sentence)
@@ -183,6 +187,7 @@ class ReadReport:
     largest: int = 1
     units: int = 0
     clipped: int = 0
+    unit_rows: UnitRows | None = None
     left_out: int = 0
     notices: tuple[Notice, ...] = ()
     totals: tuple[tuple[str, str], ...] = ()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
+from treedp_core.records import unit_rows
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, TextArray, labels_of
 from treedp_core.records.read import text
 from treedp_core.records.recipe import as_json, recipe_of
@@ -67,6 +68,7 @@ def about(data: Dataset) -> dict[str, Any]:
             "notices": [list(one) for one in data.report.notices],
             "totals": [list(one) for one in data.report.totals],
             "recipe": as_json(data.report.recipe),
+            "unit_rows": unit_rows.as_json(data.report.unit_rows),
         },
         "source_digest": data.source_digest,
         "fingerprint": data.fingerprint,
@@ -106,7 +108,7 @@ def restored(said: Json, nodes: bytes) -> Dataset:
     checks.one_of("the domain", told["domain"], [one.value for one in DomainSource], "DATA_STORED")
     data = Dataset(
         _name(told["name"]), tree, labels_of(tree, codes, words, names[1:]), count, DomainSource(told["domain"]),
-        _report(told["report"]), told["source_digest"],
+        _report(told["report"], tree.n_levels), told["source_digest"],
     )  # fmt: skip
     if data.fingerprint != told["fingerprint"] or len(data.source_digest) not in (0, 64):
         raise _damaged("its fingerprint is another")
@@ -209,8 +211,11 @@ def _check_word(one: Json) -> None:
         raise InputError("DATA_STORED", f"A stored label has {trouble[1]}; {text.accepted(trouble[0])}.")
 
 
-def _report(given: Json) -> ReadReport:
-    told = members(given, "A report", notices=list, totals=list, recipe=dict, **dict.fromkeys(_REPORT, int))
+def _report(given: Json, n_levels: int) -> ReadReport:
+    told = members(
+        given, "A report", notices=list, totals=list, recipe=dict, unit_rows=(dict, type(None)),
+        **dict.fromkeys(_REPORT, int),
+    )  # fmt: skip
     numbers = {
         name: checks.integer(f"the stored {name}", told[name], low=0, high=checks.MAX_COUNT, code="DATA_STORED")
         for name in _REPORT
@@ -222,6 +227,7 @@ def _report(given: Json) -> ReadReport:
         notices=tuple(map(_notice, told["notices"])),
         totals=tuple(map(_total, told["totals"])),
         recipe=recipe_of(told["recipe"]),
+        unit_rows=unit_rows.restored(told["unit_rows"], n_levels),
     )
 
 

@@ -10,6 +10,7 @@ from treedp_core import checks
 from treedp_core.experiment import EPSILON_GRID, Experiment
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation, fitting_delta
+from treedp_core.privacy.unit import MAX_CONTRIBUTIONS
 from treedp_core.records import Dataset
 from treedp_core.registry import Table
 from treedp_core.views.parameters import Parameter, choice, number, whole
@@ -122,7 +123,7 @@ class ReleaseInputs(Inputs):
             label="Neighbouring relation",
         )
     )  # fmt: skip
-    contributions: int = of(whole("contributions", 1, 1, 50, code="CONTRIBUTIONS_RANGE"))
+    contributions: int = of(whole("contributions", 1, 1, MAX_CONTRIBUTIONS, code="CONTRIBUTIONS_RANGE"))
     known_levels: int = of(whole("known_levels", 1, 1, 64))
     alpha: float = of(number("alpha", 0.5, _alpha, code="ALPHA"))
     threshold: float = of(number("tau", 10.0, _threshold, grid=THRESHOLD_GRID, code="THRESHOLD"))

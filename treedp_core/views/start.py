@@ -8,13 +8,13 @@ from typing import Final
 
 from treedp_core.experiment import Experiment
 from treedp_core.figures.base.style import AFTER, BEFORE
-from treedp_core.figures.protects import beliefs_and_levels
+from treedp_core.figures.protects.attacker import beliefs_and_levels
 from treedp_core.figures.sweep import line_figure
 from treedp_core.figures.trees.small_tree import small_tree
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records import Dataset
-from treedp_core.studies.protects import belief_table, protected
+from treedp_core.studies.protects.attacker import belief_table, protected
 from treedp_core.studies.sweep import first_page as study
 from treedp_core.studies.sweep.first_page import TOWN
 from treedp_core.studies.sweep.lines import computed

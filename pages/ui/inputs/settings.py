@@ -18,6 +18,7 @@ from treedp_core.allocation.shares import shares_from_text
 from treedp_core.checks import EPSILON_HIGH
 from treedp_core.cli import FILE_VARIABLE
 from treedp_core.notebook import study
+from treedp_core.privacy.unit import MAX_CONTRIBUTIONS
 from treedp_core.records.mock_data import MAX_RECORDS, MIN_RECORDS
 from treedp_core.studies.budget import source_of_text
 from treedp_core.studies.methods.terms import text
@@ -61,8 +62,8 @@ UNIT: Final = words(
     help=text("unit"),
 )  # fmt: skip
 CONTRIBUTIONS: Final = control(
-    parameter(ReleaseInputs, "contributions"), low=1, high=50, step=1, label="Records of one unit, at most",
-    help=text("contributions"),
+    parameter(ReleaseInputs, "contributions"), low=1, high=MAX_CONTRIBUTIONS, step=1,
+    label="Records of one unit, at most", help=text("contributions"),
 )  # fmt: skip
 KNOWN_LEVELS: Final = control(
     parameter(ReleaseInputs, "known_levels"), low=1, high=64, step=1, label="Known levels",

@@ -14,6 +14,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.count import counting, row_filter
 from treedp_core.records.count.counting import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
+from treedp_core.records.count.ranked import NOWHERE, RankCounter
 from treedp_core.records.count.row_filter import LeftOut, without
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
 from treedp_core.records.edges import bin_edges, bin_finder, interval_labels, own_edges
@@ -25,6 +26,7 @@ from treedp_core.records.read.table_reader import Progress, TableReader, open_ta
 from treedp_core.records.read.text import Notice
 from treedp_core.records.read.units import UnitQuota, UnitReader, account_of, bound_of, quota_of, unit_notices
 from treedp_core.records.recipe import Recipe, marks_in_order
+from treedp_core.records.unit_rows import UnitRows
 from treedp_core.tree import Tree
 from treedp_core.words import plural, whole
 
@@ -138,6 +140,8 @@ def count_bins(
     told = (*table.notices, *out.notices(), *report.notices)
     report = replace(report, notices=told, left_out=out.rows, recipe=recipe)
     data = Dataset(table.preview.name, tree, labels, tree.add_up(own), DomainSource.PUBLIC, report, table.digest())
+    other = NOWHERE if data.other_leaf is None else data.other_leaf
+    data = replace(data, report=replace(report, unit_rows=tally.unit_rows(data, other)))
     return _with_edges(data, places)
 
 
@@ -158,7 +162,10 @@ def _read(
             kept = out.kept(dict(zip(read, arrays, strict=False)), tally.rows)
             amounts = None if weight is None else amounts_of.weights(arrays[-1], weight, row, said.get(weight), kept)
             values = amounts_of.numbers(without(arrays[len(read)], kept), column, row, written)
-            kept = kept if quota is None else reader.kept(arrays[0], tally.rows, kept)
+            if quota is not None:
+                ranks = reader.ranks(arrays[0], tally.rows, kept)
+                tally.rank(values, ranks)
+                kept = reader.within(ranks)
             tally.add(values, amounts, kept)
             if progress is not None:
                 progress(done, table.total)
@@ -209,6 +216,7 @@ class _BinTally:
         self._bins = bin_finder(edges)
         self._largest = 1
         self._counter = counting.PathCounter([edges.size - 1], weighted)
+        self._ranked = None if quota is None else RankCounter([edges.size - 1])
         self.rows = self.numbers = self.missing = self.outside = self.total = 0
         self.first_missing: int | None = None
         self._sum = self._last = 0.0
@@ -234,6 +242,24 @@ class _BinTally:
         kept = np.clip(values[~absent], self._edges[0], self._edges[-1]) if self._clamp else values[inside]
         of_kept = ~absent if self._clamp else inside
         self._counter.add([self._bins(kept)], [self._edges.size - 1], None if amounts is None else amounts[of_kept])
+
+    def rank(self, values: FloatArray, ranks: IntArray) -> None:
+        """Count a batch of numbers by their places among those of their units: ranks (n,), below 0 for no record."""
+        if self._ranked is None:
+            return
+        low, high = self._edges[0], self._edges[-1]
+        has_bin = ~np.isnan(values) if self._clamp else (values >= low) & (values <= high)
+        codes = np.full(values.size, -1, dtype=np.int32)
+        codes[has_bin] = self._bins(np.clip(values[has_bin], low, high))
+        self._ranked.add([codes], [self._edges.size - 1], ranks)
+
+    def unit_rows(self, data: Dataset, other: int) -> UnitRows | None:
+        """Return what bounds on the records of a unit leave out, records without a bin standing at the node `other`."""
+        pairs = None if self._ranked is None else self._ranked.pairs()
+        if pairs is None or self._quota is None:
+            return None
+        leaves = data.tree.level_start[data.tree.height] + pairs.codes[:, 0].astype(np.int64)
+        return pairs.on(data.tree, leaves, other, counts=data.counts, bound=self._quota.contributions)
 
     def counts(self) -> IntArray:
         """Return the records of each bin."""

@@ -123,6 +123,11 @@ class PathCounter:
         self._total = 0
         self._lay_out(sizes)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Codes of each column that there is room for."""
+        return tuple(self._capacities)
+
     def add(self, codes: Sequence[CodeArray], sizes: Sequence[int], weights: IntArray | None = None) -> None:
         """Count a batch of records: for each column codes (n,) below its size; weights (n,) in records.
 

@@ -13,6 +13,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.count import counting, paths
 from treedp_core.records.count.counting import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
+from treedp_core.records.count.ranked import NOWHERE, Pairs, beside_other, places
 from treedp_core.records.count.row_filter import LeftOut, notices, suspected
 from treedp_core.records.count.tally import Tally, example_of, read_records, strangers_notice
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
@@ -180,6 +181,7 @@ def _on_paths_of_the_data(name: str, tally: Tally, missing: str, orders: Mapping
     Where it states none, in reading order.
     """
     codes, sums = tally.counter.paths()
+    pairs = None if tally.ranked is None else tally.ranked.pairs()
     tally.release()
     blanks = [column.blank for column in tally.columns]
     length = paths.lengths(codes, blanks)
@@ -200,9 +202,32 @@ def _on_paths_of_the_data(name: str, tally: Tally, missing: str, orders: Mapping
     if built.extended is not None and length[built.extended] > 0:
         tally.notices.append(_ragged_notice(codes[built.extended], int(length[built.extended]), vocabularies))
     tree, (level_codes, words) = built.tree, _used_only(built.codes, vocabularies)
+    nodes, other = (None if pairs is None else _nodes_of(pairs, tally, built, vocabularies, missing)), NOWHERE
     if missing == "other":
+        if nodes is not None:
+            nodes, other = beside_other(tree, nodes, level_codes, words)
         tree, own, level_codes, words = with_other_leaf(tree, own, level_codes, words, tally.other)
-    return _dataset(name, tally, tree, own, level_codes, words, source=DomainSource.FROM_DATA)
+    found = _dataset(name, tally, tree, own, level_codes, words, source=DomainSource.FROM_DATA)
+    return found if pairs is None or nodes is None else _with_units(found, tally, pairs, nodes, other)
+
+
+def _nodes_of(
+    pairs: Pairs, tally: Tally, built: paths.PathTree, vocabularies: Sequence[Sequence[str]], missing: str
+) -> IntArray:
+    """Return the node of each path of a pair, (n_pairs,), on the tree of the paths within the bound."""
+    special = []
+    for j, (column, vocabulary) in enumerate(zip(tally.columns, vocabularies, strict=True)):
+        _sort_codes(pairs.codes, j, column)
+        blank = vocabulary.index(text.BLANK)
+        special.append(paths.Special(blank, blank, -1, len(vocabulary)))
+    return places(built.tree, built.codes, pairs.codes, special, skip_blank=missing == "other", is_listed=False)
+
+
+def _with_units(data: Dataset, tally: Tally, pairs: Pairs, nodes: IntArray, other: int) -> Dataset:
+    """Have a data set say what bounds on the records of a unit leave out."""
+    assert tally.quota is not None
+    rows = pairs.on(data.tree, np.maximum(nodes, NOWHERE), other, counts=data.counts, bound=tally.quota.contributions)
+    return replace(data, report=replace(data.report, unit_rows=rows))
 
 
 def _on_public_tree(name: str, tally: Tally, domain: Domain, missing: str, outside: str) -> Dataset:
@@ -220,12 +245,19 @@ def _on_public_tree(name: str, tally: Tally, domain: Domain, missing: str, outsi
         tally.missing += int(sums[leaf == paths.MISSING].sum())
     domain.refuse_own_records("", own if tally.unseen == tally.missing == 0 else None)
     words: Words = domain.vocabularies
+    pairs, nodes, other = None if tally.ranked is None else tally.ranked.pairs(), np.empty(0, np.int64), NOWHERE
+    if pairs is not None:
+        special = _specials(tally.columns)
+        nodes = places(tree, level_codes, pairs.codes, special, skip_blank=missing == "other", is_listed=True)
     if outside == "refuse":
         refuse_outside(tally.unseen + tally.missing, example_of(tally))
     if outside == "other" and not (domain.lists_other and missing == "category"):
         tally.other = tally.unseen + tally.missing
+        if pairs is not None:
+            nodes, other = beside_other(tree, nodes, level_codes, words)
         tree, own, level_codes, words = with_other_leaf(tree, own, level_codes, words, tally.other)
-    return _dataset(name, tally, tree, own, level_codes, words, source=DomainSource.PUBLIC)
+    found = _dataset(name, tally, tree, own, level_codes, words, source=DomainSource.PUBLIC)
+    return found if pairs is None else _with_units(found, tally, pairs, nodes, other)
 
 
 def _dataset(

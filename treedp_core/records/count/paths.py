@@ -111,6 +111,13 @@ def find(
     At a leaf the path must have ended. Elsewhere a blank cell leads to the "(blank)" child (if `skip_blank`, nowhere),
     and a cell without a child of its own to the "(other)" child, where there is one.
     """
+    return reach(tree, level_codes, codes, special, skip_blank=skip_blank)[0]
+
+
+def reach(
+    tree: Tree, level_codes: Sequence[IntArray], codes: CodeMatrix, special: Sequence[Special], *, skip_blank: bool
+) -> tuple[IntArray, IntArray]:
+    """Return what `find` does, and the last node on the way of each path, (n_paths,)."""
     length = lengths(codes, [s.blank for s in special])
     node = np.zeros(codes.shape[0], dtype=np.int64)
     result = np.full(codes.shape[0], UNSEEN, dtype=np.int64)
@@ -138,7 +145,7 @@ def find(
             found |= is_other
         alive = found
         node[alive] = tree.level_start[level + 1] + child[alive]
-    return result
+    return result, node
 
 
 @dataclass(frozen=True)

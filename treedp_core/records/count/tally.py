@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from treedp_core.checks import echo
 from treedp_core.records.count import counting, paths
+from treedp_core.records.count.ranked import RankCounter
 from treedp_core.records.count.row_filter import LeftOut, without
 from treedp_core.records.dataset import DomainSource
 from treedp_core.records.domain import Domain
@@ -20,6 +21,8 @@ from treedp_core.records.read.units import UnitQuota, UnitReader, unit_notices
 from treedp_core.words import plural, whole
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from treedp_core.records.read.columns import LabelColumn
 
 IntArray = NDArray[np.int64]
@@ -39,11 +42,12 @@ class Tally:
     other: int = 0
     largest: int = 1
     quota: UnitQuota | None = None
+    ranked: RankCounter | None = None
     notices: list[text.Notice] = field(default_factory=list)
 
     def release(self) -> None:
         """Give the memory of the counting back."""
-        self.counter = counting.PathCounter([1])
+        self.counter, self.ranked = counting.PathCounter([1]), None
 
 
 def read_records(
@@ -70,7 +74,7 @@ def read_records(
         if column.is_listed:
             _treat_special(column, domain, missing)
     counter = counting.PathCounter([max(1, column.size) for column in columns], weight is not None)
-    tally = Tally(columns, counter, quota=quota)
+    tally = Tally(columns, counter, quota=quota, ranked=None if quota is None else RankCounter(counter.sizes))
     reader = UnitReader(quota, table.first_row)
     read = [*chosen, *reader.columns]
     read += out.beside(read)
@@ -82,7 +86,7 @@ def read_records(
             codes = [column.codes(array, tally.rows) for column, array in zip(columns, labels, strict=True)]
             amounts = None if weight is None else amounts_of.weights(arrays[-1], weight, row, marks, kept)
             if quota is not None:
-                kept = reader.kept(arrays[len(chosen)], tally.rows, kept)
+                kept = _within(tally, reader, arrays[len(chosen)], codes, kept)
             if kept is not None:
                 codes = [column_codes[kept] for column_codes in codes]
                 amounts = None if amounts is None else amounts[kept]
@@ -98,6 +102,16 @@ def read_records(
         tally.notices += _column_notices(column)
     tally.notices += [*out.notices(), *unit_notices(quota, tally.largest)]
     return tally
+
+
+def _within(
+    tally: Tally, reader: UnitReader, units: pa.Array, codes: list[NDArray[np.int32]], kept: NDArray[np.bool_] | None
+) -> NDArray[np.bool_]:
+    """Count a batch by the places of its rows among those of their units; return which rows count, (n,)."""
+    ranks = reader.ranks(units, tally.rows, kept)
+    if tally.ranked is not None:
+        tally.ranked.add(codes, [column.size for column in tally.columns], ranks)
+    return reader.within(ranks)
 
 
 def _treat_special(column: LabelColumn, domain: Domain, missing: str) -> None:

@@ -20,6 +20,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.arrays import indices_of
 from treedp_core.records.read import text
+from treedp_core.records.unit_rows import MOST
 from treedp_core.words import plural, whole
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ IntArray = NDArray[np.int64]
 
 
 class UnitQuota:
-    """Which rows are within the first m of their unit, over all batches.
+    """The place of each row among those of its unit, over all batches, and whether it is within the first m.
 
     Parameters
     ----------
@@ -61,8 +62,10 @@ class UnitQuota:
         """Units met so far."""
         return self._keys.size + len(self._recent)
 
-    def kept(self, encoded: pa.DictionaryArray) -> NDArray[np.bool_]:
-        """Return which rows (n,) of a batch of unit names, as a dictionary of text, are within their unit's first m.
+    def ranks(self, encoded: pa.DictionaryArray) -> IntArray:
+        """Return how many earlier rows its unit has, of each row (n,) of a batch of unit names as a dictionary of text.
+
+        Beyond m and `MOST` it may be fewer, but never fewer than these.
 
         Raises
         ------
@@ -74,10 +77,11 @@ class UnitQuota:
         used, cells = np.unique(which[indices_of(encoded)], return_inverse=True)
         keys = every[used]
         before = self._so_far(keys)
-        kept = before[cells] + _rank(cells) < self.contributions
-        self._add(keys, np.minimum(before + np.bincount(cells, minlength=keys.size), self.contributions))
-        self.clipped += int(np.count_nonzero(~kept))
-        return kept
+        ranks = before[cells] + _rank(cells)
+        most = max(self.contributions, MOST)
+        self._add(keys, np.minimum(before + np.bincount(cells, minlength=keys.size), most))
+        self.clipped += int(np.count_nonzero(ranks >= self.contributions))
+        return ranks
 
     def _key(self, name: str | None) -> bytes:
         """Return the bytes that stand for a unit, equal for names that look the same."""
@@ -85,7 +89,7 @@ class UnitQuota:
         return hashlib.blake2b(label, digest_size=_BYTES, key=self._secret).digest()
 
     def _so_far(self, keys: KeyArray) -> IntArray:
-        """Return the rows kept of each unit."""
+        """Return the rows of each unit, up to the most that are told apart."""
         rows = np.array([self._recent.get(key, 0) for key in keys.tolist()], dtype=np.int64)
         if self._keys.size:
             at = np.minimum(np.searchsorted(self._keys, keys), self._keys.size - 1)
@@ -125,10 +129,10 @@ class UnitReader:
         self._quota, self._first_row = quota, first_row
         self.columns = [] if quota is None else [quota.name]
 
-    def kept(self, array: pa.Array, row: int, among: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
-        """Return which rows (n,) of a batch whose first record is `row` (0-based) are within their unit's first m.
+    def ranks(self, array: pa.Array, row: int, among: NDArray[np.bool_] | None = None) -> IntArray:
+        """Return how many earlier rows its unit has, of each row (n,) of a batch whose first record is `row` (0-based).
 
-        Rows that are not `among` the records (n,) are none of any unit's.
+        Rows that are not `among` the records (n,) are none of any unit's: they have rank -1.
         """
         import pyarrow as pa
 
@@ -137,10 +141,15 @@ class UnitReader:
         assert self._quota is not None
         encoded = LabelColumn(self._quota.name, None, self._first_row).encoded(array, row)
         if among is None:
-            return self._quota.kept(encoded)
-        found = among.copy()
-        found[among] = self._quota.kept(encoded.filter(pa.array(among)))
+            return self._quota.ranks(encoded)
+        found = np.full(among.size, -1, dtype=np.int64)
+        found[among] = self._quota.ranks(encoded.filter(pa.array(among)))
         return found
+
+    def within(self, ranks: IntArray) -> NDArray[np.bool_]:
+        """Return which rows count, (n,), by their ranks (n,)."""
+        assert self._quota is not None
+        return (ranks >= 0) & (ranks < self._quota.contributions)
 
 
 def quota_of(unit: str | None, contributions: int, weight: str | None, taken: Sequence[str]) -> UnitQuota | None:

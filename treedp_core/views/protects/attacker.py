@@ -10,11 +10,11 @@ from typing import Any, Final
 from treedp_core import checks
 from treedp_core.experiment import Experiment
 from treedp_core.figures.base.draft import Draft
-from treedp_core.figures.protects import beliefs_and_levels, misses_and_levels
+from treedp_core.figures.protects.attacker import beliefs_and_levels, misses_and_levels
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset
-from treedp_core.studies.protects import Protected, belief_table, best_tests, more_records, protected
+from treedp_core.studies.protects.attacker import Protected, belief_table, best_tests, more_records, protected
 from treedp_core.views.entries import Entry
 from treedp_core.views.finding import Finding, Memo, Provenance, Tables, about_data, forgetful
 from treedp_core.views.inputs import ReleaseInputs, of
@@ -146,7 +146,7 @@ def beliefs(inputs: ProtectsInputs, tables: Tables, *, memo: Memo = forgetful) -
     Raises
     ------
     InputError
-        What `studies.protects.protected` refuses.
+        What `studies.protects.attacker.protected` refuses.
     """
     found = _protected(inputs, tables.data, memo)
     return _finding(

@@ -11,7 +11,7 @@ from treedp_core.figures.base.colour import rgba
 from treedp_core.figures.base.draft import Draft, bar, scatter
 from treedp_core.figures.base.style import AFTER, BEFORE, GREEN, GREY, axis, limits, new_figure
 from treedp_core.figures.base.text import plot_text
-from treedp_core.studies.protects import EDGES, Protected
+from treedp_core.studies.protects.attacker import EDGES, Protected
 from treedp_core.words import PLOTLY, hover, margin, percent_set, privacy_text
 
 LEFT: Final = (0.0, 0.55)

@@ -1,0 +1,1 @@
+"""The page What ε protects: settings and layout of its views."""

@@ -1,0 +1,172 @@
+"""How many records of one unit should count: the bound is dragged, and what it leaves out stands beside its noise."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.ui.figure import controls, frame
+from pages.ui.inputs.inactive_settings import Reasons, unspent
+from pages.ui.inputs.setting import Setting, control, in_a_row
+from pages.ui.inputs.settings import CONTRIBUTIONS, EPSILON
+from pages.ui.inputs.text import lit, small_print
+from pages.ui.page.page import Told
+from pages.ui.page.view import Seen, section, see
+from pages.ui.tables import session_tables, store
+from pages.ui.tables.experiment_inputs import inputs_now, note_of_delta
+from pages.ui.upload import upload
+from pages.views.protects.view import MECHANISM
+from treedp_core.records import Dataset
+from treedp_core.views import VIEWS
+from treedp_core.views.inputs import parameter
+from treedp_core.views.protects.unit_bound import BoundInputs
+from treedp_core.words import percent, privacy_text, short, whole
+
+# Settings of the view that a link can carry.
+
+BOUND: Final = control(
+    parameter(BoundInputs, "bound"), format=whole, width=230,
+    help="Of each unit the first so many records count, the others are left out. The noise grows with it. A handle of "
+    "this view alone: nothing is counted anew until you use the bound.",
+)  # fmt: skip
+LEVEL: Final = control(
+    parameter(BoundInputs, "level"), label="Error of", look="select", width=190,
+    help="Whose error is compared: that of all levels added up, or of one of them.",
+)  # fmt: skip
+SPLIT: Final = control(
+    parameter(BoundInputs, "allocation"), label="Budget split", look="select",
+    help="How the levels share ε; the bound that is best depends on it.",
+)  # fmt: skip
+SHARES: Final = control(
+    parameter(BoundInputs, "shares"), label="Shares", placeholder="0.2, 0.3, 0.5", help=controls.SHARES_HELP
+)
+
+SETTINGS: Final[tuple[Setting[Any], ...]] = (BOUND, LEVEL, SPLIT, SHARES)
+
+
+def _without_units() -> str:
+    """Why nothing of the sidebar is used where no units are known."""
+    return "" if store.dataset().report.unit_rows is not None else "No column of this table names units."
+
+
+def _no_delta() -> str:
+    why = unspent(MECHANISM)["delta"]
+    return _without_units() or (why if isinstance(why, str) else why())
+
+
+IGNORED: Final[Reasons] = {
+    "eps": _without_units, "nbr": _without_units, "known_levels": _without_units, "delta": _no_delta,
+    "contributions": "Here the bound that is dragged stands in its place.",
+}  # fmt: skip
+EACH_ROW: Final = "each record is a unit of its own"
+UNIT: Final = "bound_unit"
+FORMATS: Final = {
+    "part of ε": percent, "ε for the bound": privacy_text, "ε for the counts": privacy_text, "noise": short,
+    "nodes": whole, "bias of a node, mean (NOT PRIVATE)": short, "left out, RMS (NOT PRIVATE)": short,
+    "RMSE (NOT PRIVATE)": short, "best bound (NOT PRIVATE)": whole, "expected RMSE (NOT PRIVATE)": short,
+    "times the best (NOT PRIVATE)": short,
+}  # fmt: skip
+
+
+def show() -> Told:
+    """Show what bounds on the records of one unit leave out against the noise that they need."""
+    data = store.dataset()
+    why = _without_units()
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        if why:
+            _unit(data)
+        with st.container(width=200):
+            EPSILON.said(help=f"**Not used here.** {why}" if why else EPSILON.drawn.help).draw(disabled=bool(why))
+        if not why:
+            BOUND.draw()
+            controls.level_picker(LEVEL, ["all levels, added up", *data.labels.level_names])
+            _use()
+    seen = see(VIEWS["protects.bound"], inputs_now(BoundInputs))
+    frame.found(seen)
+    seen.say_state("Computing")
+    if why:
+        _how_to_say(data)
+        return seen.told()
+    note_of_delta([MECHANISM.value], "bound_set_delta")
+    return seen.told(more=partial(_more, seen))
+
+
+def _slot(data: Dataset) -> str | None:
+    """Return where the table in use is kept, if it can be counted again with another column of units."""
+    table = next(((slot, one) for slot, one in session_tables.slots().items() if one.data is data), None)
+    return None if table is None or not table[1].can_be_counted_again or data.report.recipe.weight else table[0]
+
+
+def _unit(data: Dataset) -> None:
+    """Ask which column names the units, where the columns of the table are here."""
+    slot = _slot(data)
+    table = None if slot is None else session_tables.of(slot)
+    if slot is None or table is None or table.columns is None or table.ran is None:
+        return
+    counted_by = table.ran.args[1]
+    taken = {counted_by} if isinstance(counted_by, str) else set(counted_by)
+    columns = [name for name in table.columns.preview.columns if name not in taken]
+    key, now = f"{UNIT}_{data.fingerprint[:8]}", data.report.recipe.unit
+    st.selectbox(
+        "Column that names units", ["", *columns], key=key, index=columns.index(now) + 1 if now in columns else 0,
+        format_func=lambda name: lit(name, 24) if name else EACH_ROW, width=200,
+        on_change=_count_by, args=(slot, key),
+        help="Persons, households, devices: all records with the same value are of one unit. The table is counted anew "
+        "at once, with as many records of each as the sidebar's promise says.",
+    )  # fmt: skip
+
+
+def _count_by(slot: str, key: str) -> None:
+    """Have a table counted anew with the column of units that was chosen: in a callback."""
+    upload.count_again(slot, unit=st.session_state[key] or None, contributions=CONTRIBUTIONS.value)
+
+
+def _use() -> None:
+    """Offer to count with the bound everywhere."""
+    bound = BOUND.value
+    st.button(
+        "Use this bound", key="bound_use", icon=":material/check:", on_click=_use_everywhere,
+        disabled=CONTRIBUTIONS.value == bound,
+        help=f"Every page protects at most {whole(bound)} of a unit's records then, and tables of your own are counted "
+        "with as many. Chosen by looking at this figure, the bound is no private choice.",
+    )  # fmt: skip
+
+
+def _use_everywhere() -> None:
+    """Set the bound of all pages, and count the tables anew that can be: in a callback."""
+    CONTRIBUTIONS.set(BOUND.value)
+    again = [slot for slot in upload.counted_with_another_bound() if session_tables.slots()[slot].can_be_counted_again]
+    upload.count_all_again(again, contributions=BOUND.value)
+
+
+def _how_to_say(data: Dataset) -> None:
+    """Say how a column of units is chosen where none is."""
+    if _slot(data) is not None:
+        small_print("Choose above which column names whom a record is about.")
+    elif store.is_uploaded():
+        small_print("Its columns are not kept, or its rows are counts: give the file once more, and name the units.")
+    else:
+        small_print(
+            "This sample has none, or its records are counts already. A file of your own has: on *Data and tree*, when "
+            "you choose its columns, or here once it is counted."
+        )
+
+
+def _more(seen: Seen[BoundInputs]) -> None:
+    """Show rows by unit, levels in numbers, and what a private choice costs."""
+    st.header("Records of each unit", anchor=False)
+    _unit(seen.tables.value.data)
+    frame.found(section(seen, "units"))
+    st.header("By level", anchor=False)
+    with in_a_row():
+        MECHANISM.draw()
+        controls.split(SPLIT, SHARES)
+    frame.found(section(seen, "levels"), formats=FORMATS, width="content")
+    st.header("A bound that is paid for", anchor=False)
+    frame.found(section(seen, "paid"), formats=FORMATS, width="content")
+    small_print(
+        "Without cost: take a table that is public, such as last year's, on *Data and tree*, look at it here, use its "
+        "bound, and go back to your own."
+    )

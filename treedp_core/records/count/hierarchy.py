@@ -217,8 +217,10 @@ def _nodes_of(
     """Return the node of each path of a pair, (n_pairs,), on the tree of the paths within the bound."""
     special = []
     for j, (column, vocabulary) in enumerate(zip(tally.columns, vocabularies, strict=True)):
-        _sort_codes(pairs.codes, j, column)
-        blank = vocabulary.index(text.BLANK)
+        place = {label: code for code, label in enumerate(vocabulary)}
+        renumbered = np.array([place[label or text.BLANK] for label in column.labels], dtype=np.int32)
+        pairs.codes[:, j] = renumbered[pairs.codes[:, j]]
+        blank = place[text.BLANK]
         special.append(paths.Special(blank, blank, -1, len(vocabulary)))
     return places(built.tree, built.codes, pairs.codes, special, skip_blank=missing == "other", is_listed=False)
 

@@ -17,6 +17,7 @@ PLACES: Final = (
     "start", "data", "lab", "lab?lab_view=level", "lab?lab_view=draw", "protects", "protects?pro_view=tests", "ranges",
     "branching", "cdf", "cdf?cdf_view=error", "consistency", "budget?bud_view=custom", "budget?bud_view=strategies",
     "topdown?td_view=counts", "topdown", "plan", "multiplicative?mul_view=meaning",
+    "protects?pro_view=bound&sample=flights",
 )  # fmt: skip
 PLOT = "document.querySelector('.st-key-stage .js-plotly-plot')"
 FIGURE = f"""() => {{ const plot = {PLOT};
@@ -80,6 +81,20 @@ def test_all_moves_with_the_handle_and_stays_on_release(page: Any, server: LiveS
         assert is_same(said(page), under_the_hand), (said(page), under_the_hand)
     assert page.evaluate(DRAWN) is None or is_drawn(page, "eps")
     assert errors == []
+
+
+def test_a_bound_on_records_of_units_is_followed(page: Any, server: LiveServer) -> None:
+    visit(page, f"{server.url}/{PLACES[-1]}")
+    before = said(page)
+    _, y, left, width = held(page, "pro_bound")
+    for part in (0.3, 0.6):
+        page.mouse.move(left + part * width, y)
+        eventually(lambda: is_drawn(page, "pro_bound"))
+    under_the_hand = said(page)
+    assert under_the_hand[0] != before[0] and under_the_hand[2] != before[2]
+    page.mouse.up()
+    settle(page)
+    assert is_same(said(page), under_the_hand)
 
 
 def test_back_where_it_was_all_is_as_it_was(page: Any, server: LiveServer) -> None:

@@ -127,7 +127,7 @@ def test_a_level_that_is_not_released_does_not_count() -> None:
     inputs = BoundInputs(allocation="custom", shares="0, 0.5, 0.5", relation=ADDED)
     found = unit_bound.bound_on_units(inputs, Tables(counted(2)))
     assert "RMSE of 2 levels" in found.answer and np.isfinite(found.table["RMSE (NOT PRIVATE)"]).all()
-    assert found.figure is not None and "not released" in found.figure.data[-1]["text"]
+    assert found.figure is not None and "not released" in found.figure.data[-1]["text"][0]
     with pytest.raises(InputError):
         unit_bound.bound_on_units(replace(inputs, shares="0.5"), Tables(counted(2)))
 
@@ -212,7 +212,7 @@ def test_the_page_shows_what_the_view_finds_for_its_controls() -> None:
     inputs = BoundInputs(bound=2, level=1, epsilon=2.0)
     found = unit_bound.bound_on_units(inputs, Tables(UNITS))
     assert not app.exception and answer(app) == found.answer.replace("\u00a0", " ") and found.learnt in words(app)
-    assert len(figure(app, "pro_bounds")["data"]) == 6 and figure(app, "pro_units")["data"]
+    assert len(figure(app, "pro_bounds")["data"]) == 7 and figure(app, "pro_units")["data"]
     assert table(app, "part of ε")["part of ε"].tolist() == list(PAID)
     assert app.query_params.get("pro_bound", ["2"]) == ["2"]
 
@@ -227,4 +227,38 @@ def test_a_bound_is_used_everywhere_by_one_press() -> None:
 def test_a_table_without_units_says_how_to_name_some() -> None:
     app = open_page("protects", None, pro_view="bound")
     assert not app.exception and "No column of this table names units" in answer(app)
-    assert "A file of your own" in words(app) and not app.get("plotly_chart")
+    assert "a file of your own" in words(app) and "NOT PRIVATE" not in words(app)
+    found = unit_bound.bound_on_units(BoundInputs(bound=3), Tables(RAGGED))
+    assert found.badges == ("formula",) and "smallest, " in found.answer and "**at most 1**" in found.answer
+    assert set(found.table["records left out"]) == {0}
+    other = dataset(RAGGED.tree, [5] * RAGGED.tree.n_leaves)
+    assert unit_bound.bound_on_units(BoundInputs(bound=3), Tables(other)).answer == found.answer
+    assert "too many pairs" in unit_bound.bound_on_units(BoundInputs(), Tables(unfollowed())).answer
+
+
+def unfollowed() -> Dataset:
+    report = replace(RAGGED.report, recipe=replace(RAGGED.report.recipe, unit="person", bound=2))
+    return replace(RAGGED, report=report)
+
+
+@pytest.mark.usefixtures("own_jobs")
+def test_a_column_of_units_is_chosen_beside_the_handle_and_counted_at_once() -> None:
+    app = open_page("data", source="upload", contributions="2")
+    app.file_uploader[0].upload("purchases.csv", FILE).run()
+    columns = next(one for one in app.multiselect if one.label.startswith("Columns of the hierarchy"))
+    columns.set_value(["region", "shop"]).run()
+    app.button(key="upload_count").click().run()
+    app.session_state["pro_view"] = "bound"
+    app.switch_page("pages/protects.py").run()
+    assert not app.exception and "No column of this table names units" in answer(app)
+    units = next(one for one in app.selectbox if one.label == "Column that names units")
+    assert units.options == ["each record is a unit of its own", "who"]
+    units.set_value("who").run()
+    data = app.session_state["_from_file"]["upload"].data
+    assert (data.report.recipe.unit, data.report.recipe.bound) == ("who", 2)
+    assert data.total == counted(2).total
+    app.run()
+    assert "units are left out" in answer(app)
+    pick(app, pro_bound=7).button(key="bound_use").click().run()
+    assert app.session_state["_from_file"]["upload"].data.report.recipe.bound == 7
+    assert app.session_state["_from_file"]["upload"].data.total == counted(7).total

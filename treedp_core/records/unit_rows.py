@@ -127,6 +127,15 @@ def unit_rows(tree: Tree, nodes: IntArray, ranks: IntArray, records: IntArray) -
     return UnitRows(tuple(reversed(sums)), tuple(reversed(squares)))
 
 
+def each_alone(total: int, n_levels: int) -> UnitRows:
+    """Return what bounds leave out where each of so many records is a unit of its own: nothing.
+
+    >>> each_alone(7, 2).left_out, each_alone(7, 2).lacking_squares(np.array([1, 5])).tolist()
+    ((7, 0), [[0, 0], [0, 0]])
+    """
+    return UnitRows(((total, 0),) * n_levels, ((total * total, 0),) * n_levels)
+
+
 def _merged(nodes: IntArray, ranks: IntArray, records: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """Return each pair once, by node and then by rank."""
     keys, which = np.unique(nodes * (MOST + 1) + ranks, return_inverse=True)

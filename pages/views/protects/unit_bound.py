@@ -8,7 +8,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui.figure import controls, frame
-from pages.ui.inputs.inactive_settings import Reasons, unspent
+from pages.ui.inputs.inactive_settings import Reasons
 from pages.ui.inputs.setting import Setting, control, in_a_row
 from pages.ui.inputs.settings import CONTRIBUTIONS, EPSILON
 from pages.ui.inputs.text import lit, small_print
@@ -18,6 +18,7 @@ from pages.ui.tables import session_tables, store
 from pages.ui.tables.experiment_inputs import inputs_now, note_of_delta
 from pages.ui.upload import upload
 from pages.views.protects.view import MECHANISM
+from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records import Dataset
 from treedp_core.views import VIEWS
 from treedp_core.views.inputs import parameter
@@ -46,49 +47,35 @@ SHARES: Final = control(
 SETTINGS: Final[tuple[Setting[Any], ...]] = (BOUND, LEVEL, SPLIT, SHARES)
 
 
-def _without_units() -> str:
-    """Why nothing of the sidebar is used where no units are known."""
-    return "" if store.dataset().report.unit_rows is not None else "No column of this table names units."
-
-
-def _no_delta() -> str:
-    why = unspent(MECHANISM)["delta"]
-    return _without_units() or (why if isinstance(why, str) else why())
-
-
-IGNORED: Final[Reasons] = {
-    "eps": _without_units, "nbr": _without_units, "known_levels": _without_units, "delta": _no_delta,
-    "contributions": "Here the bound that is dragged stands in its place.",
-}  # fmt: skip
+IGNORED: Final[Reasons] = {"contributions": "Here the bound that is dragged stands in its place."}
 EACH_ROW: Final = "each record is a unit of its own"
 UNIT: Final = "bound_unit"
-FORMATS: Final = {
-    "part of ε": percent, "ε for the bound": privacy_text, "ε for the counts": privacy_text, "noise": short,
-    "nodes": whole, "bias of a node, mean (NOT PRIVATE)": short, "left out, RMS (NOT PRIVATE)": short,
-    "RMSE (NOT PRIVATE)": short, "best bound (NOT PRIVATE)": whole, "expected RMSE (NOT PRIVATE)": short,
-    "times the best (NOT PRIVATE)": short,
+_SHORT: Final = ("noise", "bias of a node, mean", "left out, RMS", "RMSE", "expected RMSE", "times the best")
+FORMATS: Final[dict[str, Any]] = {
+    "part of ε": percent, "ε for the bound": privacy_text, "ε for the counts": privacy_text, "nodes": whole,
+    "best bound": whole, of_truth("best bound"): whole,
+    **{head: short for name in _SHORT for head in (name, of_truth(name))},
 }  # fmt: skip
 
 
 def show() -> Told:
     """Show what bounds on the records of one unit leave out against the noise that they need."""
     data = store.dataset()
-    why = _without_units()
+    names_units = bool(data.report.recipe.unit)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        if why:
+        if not names_units:
             _unit(data)
         with st.container(width=200):
-            EPSILON.said(help=f"**Not used here.** {why}" if why else EPSILON.drawn.help).draw(disabled=bool(why))
-        if not why:
-            BOUND.draw()
-            controls.level_picker(LEVEL, ["all levels, added up", *data.labels.level_names])
+            EPSILON.draw()
+        BOUND.draw()
+        controls.level_picker(LEVEL, ["all levels, added up", *data.labels.level_names])
+        if names_units:
             _use()
     seen = see(VIEWS["protects.bound"], inputs_now(BoundInputs))
     frame.found(seen)
     seen.say_state("Computing")
-    if why:
+    if not names_units:
         _how_to_say(data)
-        return seen.told()
     note_of_delta([MECHANISM.value], "bound_set_delta")
     return seen.told(more=partial(_more, seen))
 
@@ -144,26 +131,27 @@ def _use_everywhere() -> None:
 def _how_to_say(data: Dataset) -> None:
     """Say how a column of units is chosen where none is."""
     if _slot(data) is not None:
-        small_print("Choose above which column names whom a record is about.")
+        small_print("Choose above which column names whom a record is about: persons, households, devices.")
     elif store.is_uploaded():
         small_print("Its columns are not kept, or its rows are counts: give the file once more, and name the units.")
     else:
-        small_print(
-            "This sample has none, or its records are counts already. A file of your own has: on *Data and tree*, when "
-            "you choose its columns, or here once it is counted."
-        )
+        small_print("The sample *Flights from New York* names units, and so may a file of your own (*Data and tree*).")
 
 
 def _more(seen: Seen[BoundInputs]) -> None:
     """Show rows by unit, levels in numbers, and what a private choice costs."""
-    st.header("Records of each unit", anchor=False)
-    _unit(seen.tables.value.data)
-    frame.found(section(seen, "units"))
+    data = seen.tables.value.data
+    if data.report.recipe.unit:
+        st.header("Records of each unit", anchor=False)
+        _unit(data)
+        frame.found(section(seen, "units"))
     st.header("By level", anchor=False)
     with in_a_row():
         MECHANISM.draw()
         controls.split(SPLIT, SHARES)
     frame.found(section(seen, "levels"), formats=FORMATS, width="content")
+    if data.report.unit_rows is None:
+        return
     st.header("A bound that is paid for", anchor=False)
     frame.found(section(seen, "paid"), formats=FORMATS, width="content")
     small_print(

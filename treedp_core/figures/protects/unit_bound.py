@@ -32,14 +32,12 @@ LEFT: Final = (0.0, 0.5)
 RIGHT: Final = (0.66, 1.0)
 HEADROOM: Final = 0.3
 """Of the height of the curves: what is free above them for the name of the bound."""
-BESIDE: Final = 0.4
-"""Of the longest bar: what its number takes beside it."""
+BESIDE: Final = 0.85
+"""Of the longest bar: what numbers take beside it."""
 LEFT_OUT: Final = "left out"
 NOISE: Final = "noise"
 MOST_NUMBERS: Final = 3
 """Along the axis of the levels, as steps between them."""
-_NAMED: Final = 7
-"""Levels up to which bars have their numbers beside them."""
 
 
 def bound_figure(found: BoundErrors, bound: int, level_names: Sequence[str]) -> Draft:
@@ -74,7 +72,7 @@ def bound_figure(found: BoundErrors, bound: int, level_names: Sequence[str]) -> 
     )  # fmt: skip
     span = (1.0, 1.05 * last)
     fig = new_figure(
-        [*lines, *_bars(found, found.at(bound), level_names)],
+        [*lines, *_bars(found, found.at(bound), level_names), _numbers(found, found.at(bound))],
         xaxis=axis("records of one unit, at most", log=True, bounds=span) | {"domain": list(LEFT), "anchor": "y"},
         yaxis=axis("records", log=True, bounds=(low, high * (high / low) ** HEADROOM), grid=True),
     )
@@ -115,16 +113,25 @@ def _line(x: IntArray, y: FloatArray, name: str, colour: str, dash: str, width: 
 def _bars(found: BoundErrors, at: int, level_names: Sequence[str]) -> list[Trace]:
     """What each level lacks, and its noise."""
     rows, names = np.arange(len(level_names)), [plot_text(name, 16) for name in level_names]
-    told = len(names) <= _NAMED
     return [
         bar(
             x=bent(np.where(np.isfinite(values), values, 0.0)), y=rows, orientation="h", xaxis="x2", yaxis="y2",
             showlegend=False, name=name, marker={"color": rgba(colour, 0.75)}, customdata=names,
-            text=[_told(one, name) for one in values.tolist()], textposition="outside" if told else "none",
-            cliponaxis=False, hovertemplate=f"%{{customdata}}, {name}: %{{text}}<extra></extra>",
+            hovertext=[_told(one, name) for one in values.tolist()],
+            hovertemplate=f"%{{customdata}}, {name}: %{{hovertext}}<extra></extra>",
         )
         for values, name, colour in ((found.left_out[:, at], LEFT_OUT, BEFORE), (found.noise[:, at], NOISE, GREEN))
     ]  # fmt: skip
+
+
+def _numbers(found: BoundErrors, at: int) -> Trace:
+    """Both numbers of each level, beside the longer bar."""
+    both = np.stack([found.left_out[:, at], found.noise[:, at]])
+    told = [" · ".join(map(_told, pair, (LEFT_OUT, NOISE))) for pair in both.T.tolist()]
+    return scatter(
+        x=bent(np.where(np.isfinite(both), both, 0.0).max(axis=0)), y=np.arange(len(told)), mode="text", text=told,
+        textposition="middle right", xaxis="x2", yaxis="y2", showlegend=False, hoverinfo="skip", cliponaxis=False,
+    )  # fmt: skip
 
 
 def _told(value: float, name: str) -> str:
@@ -140,7 +147,7 @@ def _with_levels(fig: Draft, found: BoundErrors, at: int, level_names: Sequence[
     names, ticks = [plot_text(name, 16) for name in level_names], bent_ticks(high)
     return fig.update_layout(
         barmode="group", bargap=0.3,
-        xaxis2=axis("records, by level", log=False, bounds=(0.0, (1.0 + BESIDE) * float(bent(np.array(high)))))
+        xaxis2=axis("left out · noise, by level", log=False, bounds=(0.0, (1.0 + BESIDE) * float(bent(np.array(high)))))
         | numbers_apart(ticks["tickvals"], ticks["ticktext"], MOST_NUMBERS)
         | {"domain": list(RIGHT), "anchor": "y2", "tickangle": 0},
         yaxis2={

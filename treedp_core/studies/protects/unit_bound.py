@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -253,58 +253,55 @@ def _range(bounds: IntArray, often: FloatArray) -> tuple[int, int]:
     return int(bounds[min(low, last)]), int(bounds[min(high, last)])
 
 
-# ---- tables
+# ---- tables; what is marked there was found from the records
 
 
-UNITS_BEYOND: Final = of_truth("units with more")
-LEFT_OUT: Final = of_truth("records left out")
+Mark = Callable[[str], str]
+"""The head of a column -> the same, marked as NOT PRIVATE where it is."""
 
 
-def bound_table(found: BoundErrors) -> dict[str, list[Any]]:
+def bound_table(found: BoundErrors, mark: Mark = of_truth) -> dict[str, list[Any]]:
     """Return what each bound leaves out, and the errors of the levels that count, added up."""
     return {
         "records of a unit, at most": found.bounds.tolist(),
-        UNITS_BEYOND: found.rows.units_beyond(found.bounds).tolist(),
-        LEFT_OUT: found.rows.lacking(found.bounds)[0].tolist(),
-        of_truth("left out, RMS"): found.added_up(found.left_out).tolist(),
+        mark("units with more"): found.rows.units_beyond(found.bounds).tolist(),
+        mark("records left out"): found.rows.lacking(found.bounds)[0].tolist(),
+        mark("left out, RMS"): found.added_up(found.left_out).tolist(),
         "noise": found.added_up(found.noise).tolist(),
-        of_truth("RMSE"): found.added_up(found.rmse).tolist(),
+        mark("RMSE"): found.added_up(found.rmse).tolist(),
     }
 
 
-def level_table(found: BoundErrors, bound: int, names: Sequence[str]) -> dict[str, list[Any]]:
+def level_table(found: BoundErrors, bound: int, names: Sequence[str], mark: Mark = of_truth) -> dict[str, list[Any]]:
     """Return what each level lacks with a bound, and its noise; with its own best bound."""
     at, rmse = found.at(bound), found.rmse
     return {
         "level": list(names),
         "nodes": found.nodes.tolist(),
-        of_truth("bias of a node, mean"): (-found.rows.lacking(found.bounds)[:, at] / found.nodes).tolist(),
-        of_truth("left out, RMS"): found.left_out[:, at].tolist(),
+        mark("bias of a node, mean"): (0.0 - found.rows.lacking(found.bounds)[:, at] / found.nodes).tolist(),
+        mark("left out, RMS"): found.left_out[:, at].tolist(),
         "noise": found.noise[:, at].tolist(),
-        of_truth("RMSE"): rmse[:, at].tolist(),
-        of_truth("best bound"): found.bounds[np.argmin(rmse, axis=1)].tolist(),
+        mark("RMSE"): rmse[:, at].tolist(),
+        mark("best bound"): found.bounds[np.argmin(rmse, axis=1)].tolist(),
     }
 
 
-def paid_table(choices: Sequence[PaidChoice]) -> dict[str, list[Any]]:
+def paid_table(choices: Sequence[PaidChoice], mark: Mark = of_truth) -> dict[str, list[Any]]:
     """Return what private choices cost, a row for each part of ε."""
     return {
         "part of ε": [one.part for one in choices],
         "ε for the bound": [one.for_bound for one in choices],
         "ε for the counts": [one.for_counts for one in choices],
-        of_truth("bounds chosen, 9 times in 10"): [
+        mark("bounds chosen, 9 times in 10"): [
             f"{one.low}" if one.low == one.high else f"{one.low} to {one.high}" for one in choices
         ],
-        of_truth("expected RMSE"): [one.error for one in choices],
-        of_truth("times the best"): [one.times for one in choices],
+        mark("expected RMSE"): [one.error for one in choices],
+        mark("times the best"): [one.times for one in choices],
     }
 
 
-def unit_table(rows: UnitRows) -> dict[str, list[Any]]:
+def unit_table(rows: UnitRows, mark: Mark = of_truth) -> dict[str, list[Any]]:
     """Return how many units have 1, 2, ... records, but for numbers that no unit has."""
     often = np.array(rows.units_with, dtype=np.int64)
     which = np.flatnonzero(often)
-    return {
-        of_truth("records of a unit"): (which + 1).tolist(),
-        of_truth("units"): often[which].tolist(),
-    }
+    return {mark("records of a unit"): (which + 1).tolist(), mark("units"): often[which].tolist()}

@@ -15,12 +15,13 @@ from treedp_core.figures.protects.unit_bound import bound_figure, rows_figure
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.privacy.accounting import Accounting
-from treedp_core.privacy.prior_provenance import NOT_PRIVATE
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE, of_truth
 from treedp_core.records import Dataset
-from treedp_core.records.unit_rows import MOST, UnitRows
+from treedp_core.records.unit_rows import MOST, UnitRows, each_alone
 from treedp_core.studies.protects.unit_bound import (
     BOUNDS,
     BoundErrors,
+    Mark,
     bound_errors,
     bound_table,
     bounds_with,
@@ -84,7 +85,8 @@ class BoundInputs(ReleaseInputs):
 def bound_on_units(inputs: BoundInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
     """Return what bounds on the records of one unit leave out against the noise they need, and the best of them.
 
-    It is of the prior, taken to be public, where there is one that names units; else it is NOT PRIVATE.
+    It is of the prior, taken to be public, where there is one that names units; else it is NOT PRIVATE. Where no column
+    names units each record is taken for a unit of its own.
 
     Raises
     ------
@@ -92,13 +94,14 @@ def bound_on_units(inputs: BoundInputs, tables: Tables, *, memo: Memo = forgetfu
         What `studies.protects.unit_bound.bound_errors` refuses.
     """
     data = of_units(tables)
-    if data.report.unit_rows is None:
-        return _nothing(data)
     found, names = _found(inputs, data, memo), data.labels.level_names
+    if found is None:
+        return _nothing(data)
     said = answer(found, inputs, data)
     return Finding(
-        figure=bound_figure(found, inputs.bound, names), columns=partial(bound_table, found), answer=said, alt=said,
-        caption=f"{_start(tables)}{caption(inputs, data)}", learnt=LEARNT, **_marks(inputs, tables),
+        figure=bound_figure(found, inputs.bound, names), columns=partial(bound_table, found, _mark(tables)),
+        answer=said, alt=said, caption=f"{_start(tables)}{caption(inputs, data)}", learnt=LEARNT,
+        **_marks(inputs, tables),
     )  # fmt: skip
 
 
@@ -110,7 +113,7 @@ def records_of_units(inputs: BoundInputs, tables: Tables, *, memo: Memo = forget
         return _nothing(data)
     beyond = int(rows.units_beyond(np.array([inputs.bound]))[0])
     return Finding(
-        figure=rows_figure(rows, inputs.bound), columns=partial(unit_table, rows),
+        figure=rows_figure(rows, inputs.bound), columns=partial(unit_table, rows, _mark(tables)),
         alt=f"Units by their records: {plural(beyond, 'unit')} of {in_full(rows.units)} beyond the bound",
         caption=f"{_start(tables)}Units by how many records they have{_and_more(rows)}.", **_marks(inputs, tables),
     )  # fmt: skip
@@ -119,11 +122,11 @@ def records_of_units(inputs: BoundInputs, tables: Tables, *, memo: Memo = forget
 def by_level(inputs: BoundInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
     """Return what each level lacks with the bound, and its noise: it refuses as `bound_on_units` does."""
     data = of_units(tables)
-    if data.report.unit_rows is None:
-        return _nothing(data)
     found = _found(inputs, data, memo)
+    if found is None:
+        return _nothing(data)
     return Finding(
-        columns=partial(level_table, found, inputs.bound, data.labels.level_names),
+        columns=partial(level_table, found, inputs.bound, data.labels.level_names, _mark(tables)),
         alt=f"Bias, noise and RMSE of each level with at most {plural(inputs.bound, 'record')} of one unit",
         caption=f"{_start(tables)}With at most {plural(inputs.bound, 'record')} of one unit, in records. Bias is never "
         "above 0: a bound only leaves out. Left out: root mean square over nodes; best bound: of that level alone.",
@@ -142,7 +145,7 @@ def paid_for(inputs: BoundInputs, tables: Tables, *, memo: Memo = forgetful) -> 
     found = memo(key, lambda: paid_choices(release, data.tree, rows, bounds_with(1), level))
     best = min(found, key=lambda one: one.error, default=None)
     return Finding(
-        columns=partial(paid_table, found),
+        columns=partial(paid_table, found, _mark(tables)),
         answer="" if best is None else f"Paid for with {percent(best.part)} of ε, the bound costs least: the expected "
         f"RMSE is {short(best.times)} times the smallest. Both parts together are ε = {setting_text(inputs.epsilon)}.",
         alt="What a private choice of the bound costs, for parts of ε",
@@ -176,13 +179,9 @@ PAID_FOR: Final = (
 
 def without_units(data: Dataset) -> str:
     """Return why nothing is known of the units of a table."""
-    recipe = data.report.recipe
-    if not recipe.unit:
-        return (
-            "No column of this table names units, so each record counts as one of its own: none has more, and no bound "
-            "leaves anything out."
-        )
-    if recipe.bound > MOST:
+    if not data.report.recipe.unit:
+        return "No column of this table names units: each record is one of its own, and no bound leaves anything out."
+    if data.report.recipe.bound > MOST:
         return f"More than {in_full(MOST)} records of each unit were counted; no release here protects as many."
     return "Units and leaves of this table make too many pairs to compare bounds."
 
@@ -193,6 +192,8 @@ def answer(found: BoundErrors, inputs: BoundInputs, data: Dataset) -> str:
     mine = np.array([bound])
     lacking, beyond = int(rows.lacking(mine)[0, 0]), int(rows.units_beyond(mine)[0])
     out = "Nothing is left out: no unit has more records."
+    if data.report.unit_rows is None:
+        out = without_units(data)
     if lacking:
         out = (
             f"{plural(lacking, 'record')} ({percent(lacking / rows.records)}) of {plural(beyond, 'unit')} "
@@ -228,15 +229,27 @@ def _and_more(rows: UnitRows) -> str:
     return f"; {in_full(MOST)} stands for more as well" if rows.largest >= MOST else ""
 
 
+def _is_private(tables: Tables) -> bool:
+    """Whether what is shown was found from the records of the table in use."""
+    return of_units(tables) is tables.data and tables.data.report.unit_rows is not None
+
+
+def _mark(tables: Tables) -> Mark:
+    return of_truth if _is_private(tables) else str
+
+
 def _start(tables: Tables) -> str:
-    return (
-        f"{NOT_PRIVATE}: exact. " if of_units(tables) is tables.data else "Records of the prior, taken to be public. "
-    )
+    if of_units(tables) is not tables.data:
+        return "Records of the prior, taken to be public. "
+    return f"{NOT_PRIVATE}: exact. " if _is_private(tables) else ""
 
 
-def _found(inputs: BoundInputs, data: Dataset, memo: Memo) -> BoundErrors:
+def _found(inputs: BoundInputs, data: Dataset, memo: Memo) -> BoundErrors | None:
     rows = data.report.unit_rows
-    assert rows is not None
+    if rows is None and not data.report.recipe.unit:
+        rows = each_alone(data.total, data.tree.n_levels)
+    if rows is None:
+        return None
     release, level, bounds = inputs.release(data), inputs.level_of(data), bounds_with(inputs.bound)
     key = ("unit_bound", data.fingerprint, rows, replace(release, contributions=1), level, tuple(bounds.tolist()))
     return memo(key, lambda: bound_errors(release, data.tree, rows, bounds, level))
@@ -245,9 +258,9 @@ def _found(inputs: BoundInputs, data: Dataset, memo: Memo) -> BoundErrors:
 def _marks(inputs: BoundInputs, tables: Tables) -> dict[str, Any]:
     """Return what every finding says of itself."""
     data = of_units(tables)
-    release, is_public = inputs.release(data), data is not tables.data
+    release = inputs.release(data)
     return {
-        "badges": ("formula",) if is_public else ("formula", NOT_PRIVATE),
+        "badges": ("formula", NOT_PRIVATE) if _is_private(tables) else ("formula",),
         "provenance": Provenance(
             about=about_data(data), relation=NeighbouringRelation(release.relation), epsilon=release.epsilon,
             delta=release.delta if MECHANISMS[inputs.mechanism].needs_delta else 0.0,

@@ -26,6 +26,7 @@ from pages.ui.inputs.settings import (
 )
 from pages.ui.inputs.text import lit, prose, small_print
 from pages.ui.inputs.walk import walk
+from pages.ui.page import navigation
 from pages.ui.page.page import Told, explain
 from pages.ui.page.view import Seen, section, see
 from pages.ui.session import uploads
@@ -192,6 +193,7 @@ def who(asked: bool) -> None:
             CONTRIBUTIONS.draw()
         if RELATION.value == NeighbouringRelation.REPLACE_UNKNOWN.value:
             KNOWN_LEVELS.draw(offered=range(1, tree.n_levels + 1))
+    navigation.link("protects", "What a bound on records leaves out, and the noise it needs", {"pro_view": "bound"})
     small_print(
         f"{_each()}: {prepare(inputs_now(ReleaseInputs).experiment(store.dataset()), tree).guarantee.sentence()}"
     )

@@ -67,10 +67,10 @@ def bound_figure(found: BoundErrors, bound: int, level_names: Sequence[str]) -> 
     lines.append(
         scatter(
             x=found.bounds[[best]], y=rmse[[best]], mode="markers", name=f"best: {whole(int(found.bounds[best]))}",
-            marker={"color": AFTER, "size": 11, "symbol": "diamond"}, hoverinfo="skip",
+            marker={"color": AFTER, "size": 11, "symbol": "diamond"}, hoverinfo="skip", cliponaxis=False,
         )
     )  # fmt: skip
-    span = (1.0, 1.05 * last)
+    span = (1.0 / 1.05, 1.05 * last)
     fig = new_figure(
         [*lines, *_bars(found, found.at(bound), level_names), _numbers(found, found.at(bound))],
         xaxis=axis("records of one unit, at most", log=True, bounds=span) | {"domain": list(LEFT), "anchor": "y"},
@@ -127,7 +127,7 @@ def _bars(found: BoundErrors, at: int, level_names: Sequence[str]) -> list[Trace
 def _numbers(found: BoundErrors, at: int) -> Trace:
     """Both numbers of each level, beside the longer bar."""
     both = np.stack([found.left_out[:, at], found.noise[:, at]])
-    told = [" · ".join(map(_told, pair, (LEFT_OUT, NOISE))) for pair in both.T.tolist()]
+    told = ["\u00a0" + " · ".join(map(_told, pair, (LEFT_OUT, NOISE))) for pair in both.T.tolist()]
     return scatter(
         x=bent(np.where(np.isfinite(both), both, 0.0).max(axis=0)), y=np.arange(len(told)), mode="text", text=told,
         textposition="middle right", xaxis="x2", yaxis="y2", showlegend=False, hoverinfo="skip", cliponaxis=False,

@@ -6,11 +6,14 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import date
 from functools import lru_cache, partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.derive.rule import CODE, Rule
 from treedp_core.records.read.text import DAYS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Written = tuple[int, int | None, int | None, int | None]
 """Year, month, day, hour; None from where the text says no more."""
@@ -35,7 +38,7 @@ _ORDERS: Final[dict[str, tuple[str, str]]] = {
 """How the parts of a date follow each other: the year first where nothing is said."""
 
 
-def without_minutes(labels: Any) -> Any:
+def without_minutes(labels: pa.Array) -> pa.Array:
     """Return labels (n,) without what comes behind the hour of a time, which no part depends on; Arrow arrays of text.
 
     >>> import pyarrow as pa

@@ -9,7 +9,10 @@ from browsing import ROOT
 from oracles_pages import open_page, words
 from pages.ui.tables import store
 from sample_data.catalogue import SAMPLES
-from treedp_core.records import count_hierarchy, domain_of_values
+from treedp_core.records import count_hierarchy, domain_of_paths, domain_of_values
+from treedp_core.records.dataset import leaves_table
+from treedp_core.records.export.columns import credited
+from treedp_core.records.export.tables import csv_bytes
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
 
@@ -43,6 +46,15 @@ def test_the_source_stands_where_a_sample_is_chosen_and_used(name: str) -> None:
         assert not app.exception
         assert told in texts(app).replace("\u00a0", " "), page
     assert "sample of published records" in texts(open_page("start", sample=name))
+
+
+def test_leaves_taken_along_name_the_source_and_can_be_given_back() -> None:
+    sample, data = SAMPLES["flights"], store.count_sample("flights")
+    content = csv_bytes(credited(leaves_table(data), sample.credit))
+    assert sample.credit in content.decode("utf-8-sig").splitlines()[1]
+    again = count_hierarchy(sample.path, sample.columns, domain=domain_of_paths(content, sample.columns))
+    assert again.tree.n_leaves == data.tree.n_leaves + 1, "the leaf (other), which nothing is in"
+    assert again.report.other == 0
 
 
 def test_made_up_samples_have_no_source() -> None:

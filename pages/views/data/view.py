@@ -271,7 +271,7 @@ def _more(seen: Seen[DataInputs], data: Dataset, asked: bool) -> None:
     levels_in_use()
     is_private = data.domain_source is DomainSource.FROM_DATA
     download(
-        "Leaves, as a domain file", lambda: csv_bytes(leaves_table(data)),
+        "Leaves, as a domain file", lambda: csv_bytes(credited(leaves_table(data), data.credit)),
         name=f"{export_name('domain', private=is_private)}.csv", mime="text/csv", key="domain_file_of",
         help="Every leaf without its count, to be checked, changed, and given back as the domain file of a count."
         + " Which of them occur is read off the records (NOT PRIVATE) until somebody has." * is_private,

@@ -36,12 +36,17 @@ def source_line(credit: str) -> str:
 
 
 def credited(columns: Columns, credit: str) -> Columns:
-    """Return a table for export whose header says where published records come from; the same where there are none.
+    """Return a table for export that begins with where published records come from; the same where there are none.
 
-    >>> list(credited({"level": ["all"]}, "GeoNames, CC BY 4.0"))
-    ['Source: GeoNames, CC BY 4.0', 'level']
+    The first row says it: names of columns are short, so that a file can be read again.
+
+    >>> credited({"level": ["all", "city"]}, "GeoNames, CC BY 4.0")
+    {'Source': ['GeoNames, CC BY 4.0', ''], 'level': ['all', 'city']}
     """
-    return labelled(columns, f"{SOURCE}: {credit}") if credit else columns
+    if not credit:
+        return columns
+    rows = len(next(iter(columns.values()), ()))
+    return {SOURCE: [credit, *[""] * (rows - 1)][:rows], **columns}
 
 
 # ---- text cells that a spreadsheet cannot take for formulas

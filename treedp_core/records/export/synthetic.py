@@ -146,15 +146,17 @@ def _contingency_schema(columns: Columns, kind: pa.DataType, *, safe: bool = Fal
 
 
 def _marked(table: LeafTable, columns: Columns, provenance: Provenance) -> tuple[LeafTable, Columns]:
-    """A simulation, and what is made of published records, has one column more that says so, the same in each row."""
+    """A simulation has one column more that says so in each row; the first leaf says what published records are."""
     marks = {} if provenance is Provenance.RELEASE else {_free(SIMULATION, columns.names): SIMULATED}
     if columns.credit:
-        marks[_free(f"{SOURCE}: {columns.credit}", columns.names)] = SOURCE
+        marks[_free(SOURCE, columns.names)] = columns.credit
     if not marks:
         return table, columns
-    codes = np.column_stack([table.codes, np.zeros((table.n_leaves, len(marks)), dtype=np.int32)])
-    marked = Columns((*columns.names, *marks), (*columns.vocabularies, *((one,) for one in marks.values())))
-    return LeafTable(codes, table.counts, (*table.sizes, *(1 for _ in marks))), marked
+    added = np.zeros((table.n_leaves, len(marks)), dtype=np.int32)
+    if columns.credit:
+        added[1:, -1] = 1
+    marked = Columns((*columns.names, *marks), (*columns.vocabularies, *((one, "") for one in marks.values())))
+    return LeafTable(np.column_stack([table.codes, added]), table.counts, (*table.sizes, *(2 for _ in marks))), marked
 
 
 def _free(name: str, names: Collection[str]) -> str:

@@ -288,11 +288,11 @@ def _is_written_by_us(notebook: str) -> bool:
 def _readable(file: str) -> Path:
     try:
         path = Path(file).expanduser().absolute()
-        there, readable = path.is_file(), os.access(path, os.R_OK)
+        there, readable = path.is_file() or path.is_dir(), os.access(path, os.R_OK)
     except (OSError, ValueError, RuntimeError):  # too long a name, a NUL in it, no home folder
         there = readable = False
     if not there:
-        raise InputError("FILE_MISSING", f"There is no file {echo(file)}; give the path of one.")
+        raise InputError("FILE_MISSING", f"There is no file or folder {echo(file)}; give the path of one.")
     if not readable:
         raise InputError("FILE_UNREADABLE", f"The file {echo(file)} may not be read by this user.")
     return path

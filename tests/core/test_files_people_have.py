@@ -8,9 +8,12 @@ import decimal
 import gzip
 import io
 import json
-from collections.abc import Callable, Sequence
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import openpyxl
 import pandas as pd
@@ -19,8 +22,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from treedp_core.checks import InputError
-from treedp_core.records import ReadOptions, count_hierarchy, domain_taken_from_the_data, inspect
-from treedp_core.records.read import sources
+from treedp_core.records import HeldColumns, ReadOptions, count_hierarchy, domain_taken_from_the_data, inspect
+from treedp_core.records.read import archives, sources
 from treedp_core.records.read.column_cache import hold
 from treedp_core.records.read.layout.options import GUESSED, OPTIONS
 
@@ -85,6 +88,14 @@ def excel(rows: Sequence[Sequence[Any]], merged: Sequence[str] = (), before: Seq
     return out.getvalue()
 
 
+def zipped(files: Mapping[str, bytes], **how: Any) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", **{"compression": zipfile.ZIP_DEFLATED, **how}) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
 IN_ORDER = sorted(ROWS)
 STARTS = [IN_ORDER.index(next(row for row in IN_ORDER if row[0] == region)) for region in ("Bayern", "Åland")]
 RECORDS = [dict(zip(HEADER, row, strict=True)) for row in ROWS]
@@ -143,6 +154,14 @@ FILES: dict[str, Callable[[], Any]] = {
     "Excel with merged cells": lambda: excel(
         [HEADER, *((row[0] if n in STARTS else None, *row[1:]) for n, row in enumerate(IN_ORDER))],
         merged=[f"A{first + 2}:A{last + 1}" for first, last in pairwise([*STARTS, len(ROWS)])],
+    ),
+    "ZIP": lambda: zipped(
+        {"towns.csv": as_text(";").encode("cp1252"), "__MACOSX/._towns.csv": b"x", "read me.md": b"# x"}
+    ),
+    "ZIP of Excel": lambda: zipped({"data/towns.xlsx": excel([("Towns",), (), HEADER, *ROWS])}),
+    "ZIP of Parquet": lambda: zipped({"towns.parquet": parquet(columns())}),
+    "ZIP of JSON in a wrapper": lambda: zipped(
+        {"towns.json": json.dumps({"items": RECORDS}).encode(), "z.csv": b"a\n1\n"}
     ),
     "Parquet": lambda: parquet(columns()),
     "Arrow": lambda: arrow(columns()),
@@ -371,3 +390,108 @@ def test_objects_within_records_name_columns_once() -> None:
     with pytest.raises(InputError) as caught:
         inspect(b'[{"a": {"b": 1}, "a.b": 2}]')
     assert caught.value.code == "JSON_REPEATED"
+
+
+def test_a_file_of_an_archive_is_chosen_or_several_are_one_table() -> None:
+    files = {"2023.csv": as_text(rows=ROWS[:9]).encode(), "2024.csv": as_text(rows=ROWS[9:]).encode(), "x.json": b"[]"}
+    data = zipped(files)
+    seen = inspect(data)
+    assert (seen.parts, seen.options.part) == (tuple(files), "2023.csv")
+    assert "'2024.csv'" in dict(seen.notices)[GUESSED] and "option part" in dict(seen.notices)[GUESSED]
+    for part, rows in (("2024.csv", ROWS[9:]), ("20*.csv", ROWS)):
+        for origin in (data, hold(data, options=ReadOptions(part=part))):
+            how = {} if isinstance(origin, HeldColumns) else {"options": ReadOptions(part=part)}
+            found = count_hierarchy(origin, ["region", "city"], domain=FROM_DATA, **how)
+            assert found.report.recipe.part == part
+            assert counts(origin, "region", "city", **how) == by_pandas(rows, 0, 1)
+    for part in ("", "2025.csv"):
+        with pytest.raises(InputError, match=r"'2023\.csv', '2024\.csv'") as caught:
+            inspect(data, options=ReadOptions(part=part))
+        assert caught.value.code == "PART"
+
+
+def test_archives_that_are_too_large_damaged_or_packed_again_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = as_text().encode()
+    damaged = bytearray(zipped({"a.csv": text * 50}))
+    damaged[60:90] = bytes(30)
+    for data, code in (
+        (zipped({"a.csv": gzip.compress(text)}), "NOT_TABULAR"),
+        (zipped({"a.csv": zipped({"b.csv": text})}), "NOT_TABULAR"),
+        (zipped({"a.csv": text}, compression=zipfile.ZIP_LZMA), "ZIP_CORRUPT"), (bytes(damaged), "ZIP_CORRUPT"),
+        (zipped({"a.txt/": b"", "b.png": b"\x89PNG", "c.bin": b"x"}), "NOT_TABULAR"),
+        (zipped({"a.csv": text})[:-30], "NOT_TABULAR"), (zipped({"a.csv": b""}), "FILE_EMPTY"),
+    ):  # fmt: skip
+        with pytest.raises(InputError) as caught:
+            counts(data, "region")
+        assert caught.value.code == code, caught.value
+    monkeypatch.setattr(archives, "FREE_UNPACKED_BYTES", 1 << 20)
+    bomb = zipped({"a.csv": b"a,b\n" + b"x,1\n" * (1 << 20)})
+    for data, part in ((bomb, None), (zipped({f"{n}.csv": b"a\n" + b"x\n" * (1 << 17) for n in range(9)}), "*.csv")):
+        with pytest.raises(InputError) as caught:
+            inspect(data, options=ReadOptions(part=part))
+        assert caught.value.code == "ZIP_TOO_LARGE"
+
+
+def test_an_archive_is_unpacked_as_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = zipped({"a.csv": b"a,b\n" + b"x,1\n" * (2 << 20)})
+    taken: list[int] = []
+    whole = archives._Unpacking.read
+    monkeypatch.setattr(
+        archives._Unpacking, "read", lambda self, size=-1: (taken.append(len(got := whole(self, size))), got)[1]
+    )
+    inspect(data)
+    assert sum(taken) < 1 << 20
+    assert counts(data, "a") == {("x",): 2 << 20} and max(taken) <= 1 << 20
+
+
+def leaves(tmp_path: Path, make: Callable[[Sequence[Sequence[Any]], Path], None], ending: str) -> Path:
+    for region in ("Bayern", "Åland"):
+        place = tmp_path / "leaves" / f"region={quote(region)}"
+        place.mkdir(parents=True)
+        rows = [row[1:] for row in ROWS if row[0] == region]
+        for n, some in enumerate((rows[:3], rows[3:])):
+            make(some, place / f"part-{n}.{ending}")
+    (tmp_path / "leaves" / "_SUCCESS").touch()
+    (tmp_path / "leaves" / ".part.crc").write_bytes(b"x")
+    return tmp_path / "leaves"
+
+
+def as_parquet(rows: Sequence[Sequence[Any]], path: Path) -> None:
+    pq.write_table(pa.table({name: [row[j] for row in rows] for j, name in enumerate(HEADER[1:])}), path)
+
+
+def as_csv_file(rows: Sequence[Sequence[Any]], path: Path) -> None:
+    path.write_text(as_text(";", rows=rows, header=HEADER[1:]), encoding="utf-8")
+
+
+@pytest.mark.parametrize(("make", "ending"), [(as_parquet, "snappy.parquet"), (as_csv_file, "csv")])
+def test_folders_are_one_table_whose_names_are_columns(tmp_path: Path, make: Any, ending: str) -> None:
+    place = leaves(tmp_path, make, ending)
+    for origin in (place, str(place), str(place / "*" / f"*.{ending}")):
+        assert counts(origin, "region", "city") == by_pandas(ROWS, 0, 1)
+        assert counts(hold(origin), "region", "city") == by_pandas(ROWS, 0, 1)
+        assert counts(origin, "region") == by_pandas(ROWS, 0)
+        assert sum(counts(origin, "region", weight="n").values()) == sum(row[2] for row in ROWS)
+    data = count_hierarchy(place, ["region"], domain=FROM_DATA)
+    assert data.source_digest and "4 files" in dict(data.report.notices)["FILES"]
+
+
+def test_folders_of_different_tables_are_refused_and_the_file_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    (tmp_path / "b.csv").write_text("x,z\n1,2\n")
+    with pytest.raises(InputError, match=r"In file 'b\.csv': it has no column 'y'"):
+        counts(tmp_path, "y")
+    assert counts(tmp_path, "x") == {("1",): 2}
+    (tmp_path / "b.csv").write_text("x,y\n1,2,3\n")
+    with pytest.raises(InputError, match=r"In file 'b\.csv': Row 2 has 3 cells"):
+        counts(tmp_path, "y")
+    (tmp_path / "b.csv").write_text("x,y\n")
+    assert counts(tmp_path, "y") == {("2",): 1}, "a part without rows adds none"
+    pq.write_table(pa.table({"x": ["1"], "y": ["2"]}), tmp_path / "c.parquet")
+    with pytest.raises(InputError, match="is of another kind, Parquet"):
+        counts(tmp_path, "y")
+    (tmp_path / "none").mkdir()
+    for place in (tmp_path / "none", str(tmp_path / "*.xyz")):
+        with pytest.raises(InputError) as caught:
+            inspect(place)
+        assert caught.value.code == "FOLDER"

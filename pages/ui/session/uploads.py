@@ -111,7 +111,7 @@ def uploader(
     label: str, *, key: str, help: str, types: Collection[str] = (), on_change: Callable[[], None] | None = None
 ) -> UploadedFile | None:
     """Show an uploader, of tables unless other `types` are taken; return its file, or None."""
-    tables = [suffix for reader in READERS.values() for suffix in reader.suffixes]
+    tables = ["zip", *(suffix for reader in READERS.values() for suffix in reader.suffixes)]
     file = st.file_uploader(label, type=list(types or tables), key=key, max_upload_size=MAX_MEGABYTES, help=help,
                             on_change=on_change)  # fmt: skip
     if file is not None:

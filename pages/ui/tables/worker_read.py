@@ -97,7 +97,8 @@ def by_worker(
 def limits_of(content: Content, instead: str = GROUP) -> Limits:
     """Return what a worker that reads a file may take up."""
     if isinstance(content, Path):
-        size = content.stat().st_size if content.is_file() else 0  # whoever reads it says that it is gone
+        files = content.rglob("*") if content.is_dir() else [content]
+        size = sum(one.stat().st_size for one in files if one.is_file())  # whoever reads it says that it is gone
     else:
         size = content.n_bytes if isinstance(content, HeldColumns) else len(content)
     seconds = READ_SECONDS + (size >> 20)

@@ -63,9 +63,9 @@ class _Words(NamedTuple):
 _ASKS: Final[Mapping[Asks, _Words]] = {
     "tree": _Words(
         "{formats} file",
-        "Also .csv.gz. The file is read on the computer that runs this app and discarded when it is counted; its "
-        "columns stay in memory until you remove them. Larger ones: treedp FILE on the command line, or upload counts "
-        "that a database has grouped.",
+        "Also .csv.gz and .zip. The file is read on the computer that runs this app and discarded when it is counted; "
+        "its columns stay in memory until you remove them. Larger ones: treedp FILE on the command line, or upload "
+        "counts that a database has grouped.",
     ),
     "bins": _Words(
         "{formats} file",

@@ -13,7 +13,7 @@ from treedp_core.checks import InputError, echo
 from treedp_core.records.read.file_checks import checked_columns, encoding_error, refuse_binary
 from treedp_core.records.read.layout.options import Guess, with_guesses
 from treedp_core.records.read.numbers.marks import shown, typed
-from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview, unpacked_head
+from treedp_core.records.read.sniff import PREVIEW_ROWS, Layout, Preview, unpacked_head
 from treedp_core.records.read.sources import BLOCK_BYTES, SNIFF_BYTES, ByteStream, FileSource, ReadOptions, row_too_long
 from treedp_core.words import whole
 
@@ -55,7 +55,7 @@ def preview(source: FileSource, options: ReadOptions) -> Preview:
     guesses = [guess] if guess else []
     return Preview(
         source.name, kind, tuple(checked_columns(columns)), rows, uses=uses, parts=tuple(path for path, _ in found),
-        notices=tuple(one.notice for one in guesses), options=with_guesses(options, guesses),
+        notices=tuple(one.notice for one in guesses), options=with_guesses(options, guesses), layout=Layout(part=part),
     )  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def batches(
     chosen = [*labels, *numeric]
     cells: list[list[str]] = [[] for _ in chosen]
     number, done = 0, 0
-    for record, done in _records(source, seen.options.part or ""):
+    for record, done in _records(source, seen.layout.part):
         number += 1
         named = {normalise(name): value for name, value in record.items()}
         for name, column in zip(chosen, cells, strict=True):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Generic, ParamSpec, Type
 from treedp_core.checks import InputError
 from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.sniff import Preview, preview_csv, unpacked_head
-from treedp_core.records.read.sources import FileSource, ReadOptions, TableSource, file_source, is_gzip
+from treedp_core.records.read.sources import FileSource, FolderSource, ReadOptions, TableSource, file_source, is_gzip
 from treedp_core.records.read.text import read_by
 from treedp_core.registry import Table, table
 
@@ -73,13 +73,14 @@ class HeldColumns:
 
 
 Origin = str | os.PathLike[str] | bytes | BinaryIO | Any
-Source = FileSource | TableSource | HeldColumns
+Source = FileSource | TableSource | HeldColumns | FolderSource
 Batch = tuple[list["pa.Array"], int]
 P = ParamSpec("P")
 T = TypeVar("T")
-S = TypeVar("S", FileSource, TableSource, HeldColumns)
+S = TypeVar("S", FileSource, TableSource, HeldColumns, FolderSource)
 
 HEAD_BYTES: Final = 64
+_ZIP: Final = b"PK\x03\x04"
 
 
 @dataclass(frozen=True)
@@ -160,12 +161,17 @@ ARROW: Final[Reader[FileSource]] = Reader(
     _late("arrow.ipc", "preview"), _late("arrow.ipc", "batches"),
 )  # fmt: skip
 EXCEL: Final[Reader[FileSource]] = Reader(
-    "Excel", ("xlsx",), lambda head: head.startswith(b"PK\x03\x04"), _late("spreadsheet.excel", "preview"),
+    "Excel", ("xlsx",), lambda head: head.startswith(_ZIP), _late("spreadsheet.excel", "preview"),
     _late("spreadsheet.excel", "batches"), first_row=2,
 )  # fmt: skip
 IN_MEMORY: Final[Reader[TableSource]] = Reader(
     "table in memory", (), lambda head: False,
     _late("arrow.tables", "preview_table"), _late("arrow.tables", "table_batches"),
+)  # fmt: skip
+_LOCATED: Final[Callable[[FileSource, ReadOptions], Any]] = _late("archives", "located")
+_FOLDER_AT: Final[Callable[[str, str | None], FolderSource | None]] = _late("archives", "folder_at")
+FOLDER: Final[Reader[FolderSource]] = Reader(
+    "folder", (), lambda head: False, _late("archives", "preview"), _late("archives", "batches"),
 )  # fmt: skip
 HELD: Final[Reader[HeldColumns]] = Reader(
     "columns in memory", (), lambda head: False, lambda source, options: source.preview,
@@ -197,6 +203,8 @@ def reader_of(source: Source) -> Reader[Any]:
         return IN_MEMORY
     if isinstance(source, HeldColumns):
         return replace(HELD, first_row=source.first_row)
+    if isinstance(source, FolderSource):
+        return FOLDER
     head = source.head(HEAD_BYTES)
     if not head:
         raise InputError("FILE_EMPTY", f"The file is empty; expected a {formats()} file with a header and rows.")
@@ -220,7 +228,8 @@ def inspect(origin: Origin, *, name: str | None = None, options: ReadOptions | N
     Parameters
     ----------
     origin : path, bytes, seekable binary file, pandas DataFrame, or anything with ``__arrow_c_stream__``
-        The records; a stream of Arrow's is read whole into memory.
+        The records; a path may be that of a folder, or a pattern of names. A stream of Arrow's is read whole into
+        memory.
     name : str, optional
         Name to show and to take the extension from.
     options : ReadOptions, optional
@@ -245,8 +254,14 @@ def inspect(origin: Origin, *, name: str | None = None, options: ReadOptions | N
 def opened(origin: Origin, name: str | None, options: ReadOptions | None) -> tuple[Source, Reader[Any], Preview]:
     """Return a source, what reads it, and the preview, which says where nobody has reviewed that reader."""
     source = source_of(origin, name)
-    reader = reader_of(source)
-    preview = reader.preview(source, options or ReadOptions())
+    options = options or ReadOptions()
+    if isinstance(source, FileSource) and source.head(len(_ZIP)) == _ZIP:
+        place = _LOCATED(source, options)
+        source, reader = place.source, reader_of(place.source)
+        preview = place.told(reader.preview(source, place.options))
+    else:
+        reader = reader_of(source)
+        preview = reader.preview(source, options)
     author = READERS.author(reader.name) if READERS.get(reader.name) is reader else ""
     if author:
         preview = replace(preview, notices=(*preview.notices, read_by(author)))
@@ -262,6 +277,8 @@ def source_of(origin: Origin, name: str | None) -> Source:
         return TableSource(name or "table", origin)
     if hasattr(origin, "__arrow_c_stream__"):
         return TableSource(name or "table", _gathered(origin))
+    if isinstance(origin, (str, os.PathLike)) and not os.path.isfile(origin):
+        return _FOLDER_AT(os.fspath(origin), name) or file_source(origin, name)
     return file_source(origin, name)
 
 

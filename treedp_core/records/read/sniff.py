@@ -57,12 +57,15 @@ class Layout:
         How many of the last lines are no records.
     quote, escape : str
         The mark around cells; the one before a mark within a cell, empty where that is doubled.
+    part : str
+        Of JSON within a wrapper, the list that holds the records.
     """
 
     header: int = 1
     footer: int = 0
     quote: str = QUOTE
     escape: str = ""
+    part: str = ""
 
     def reading(self, delimiter: str) -> dict[str, Any]:
         """How `csv.reader` takes it."""

@@ -52,7 +52,8 @@ class ReadOptions:
     sheet : str or None
         Of a workbook, one that is shown, by default the first one.
     part : str or None
-        Of JSON within a wrapper, the list that holds the records, such as "result.items", by default none.
+        Of JSON within a wrapper, the list that holds the records, such as "result.items", by default none. Of an
+        archive with several tables, one of its files, or a pattern for several; a list of JSON behind a colon.
     header : str or None
         The row that names the columns, "3", by default the first that is not blank; rows above it are left out. "3-4"
         for two, the upper one of groups of columns.
@@ -140,6 +141,26 @@ class TableSource:
     def digest(self) -> str:
         """Return nothing: it is no file."""
         return ""
+
+
+@dataclass(frozen=True, eq=False)
+class FolderSource:
+    """Files that are one table, each with the columns that the names of its folders are: pairs of key and value."""
+
+    name: str
+    files: tuple[tuple[FileSource, tuple[tuple[str, str], ...]], ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return sum(file.size for file, _ in self.files)
+
+    def digest(self) -> str:
+        """Return a SHA-256 (hex) of the files' own and of what their folders say."""
+        digest = hashlib.sha256()
+        for file, keys in self.files:
+            digest.update(repr((file.digest(), keys)).encode())
+        return digest.hexdigest()
 
 
 def file_source(origin: str | os.PathLike[str] | bytes | BinaryIO, name: str | None = None) -> FileSource:

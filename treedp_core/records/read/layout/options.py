@@ -73,7 +73,9 @@ OPTIONS: Final[dict[str, Option]] = {
     "encoding": Option("a text file is in {}", "of a text file, such as cp1252"),
     "delimiter": Option("{} stands between cells", "between the cells of a text file"),
     "sheet": Option("of a workbook the sheet “{}” is read", "of a workbook"),
-    "part": Option("of the tables in a file “{}” is read", "which table of several: a list of JSON"),
+    "part": Option(
+        "of the tables in a file “{}” is read", "which table of several: a file of an archive, a list of JSON"
+    ),
     "header": Option("row {} names the columns", "row that names the columns, such as 3, or 3-4 where two do"),
     "footer": Option("the last {} lines are no records", "how many lines at the end are no records"),
     "quote": Option("{} stands around cells", "mark around cells of a text file"),

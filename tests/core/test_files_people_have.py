@@ -9,6 +9,7 @@ import gzip
 import io
 import json
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -20,12 +21,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from treedp_core.checks import InputError
 from treedp_core.records import HeldColumns, ReadOptions, count_hierarchy, domain_taken_from_the_data, inspect
 from treedp_core.records.read import archives, sources
 from treedp_core.records.read.column_cache import hold
-from treedp_core.records.read.layout.options import GUESSED, OPTIONS
+from treedp_core.records.read.layout.options import FIXED, GUESSED, OPTIONS
 
 HEADER = ("region", "city", "n", "pay")
 ROWS: list[tuple[Any, ...]] = [
@@ -314,10 +317,10 @@ def test_rows_keep_their_numbers_between_a_title_and_notes(
     read = sources.ByteStream(sources.file_source(text), "utf-8", footer=2)
     taken = b"".join(iter(lambda: read.read(block), b""))
     assert taken.decode().split(end)[-1] == "" and taken.decode().split(end)[-3:] == ["z,bad", "", ""]
-    for given in (options, None):
-        assert counts(text, "a", options=given) == {("x",): 40, ("y",): 1, ("z",): 1}
+    for said in (options, None):
+        assert counts(text, "a", options=said) == {("x",): 40, ("y",): 1, ("z",): 1}
         with pytest.raises(InputError, match=f"row {lines.index('z,bad') + 1}:"):
-            counts(text, "a", weight="n", options=given)
+            counts(text, "a", weight="n", options=said)
 
 
 @pytest.mark.parametrize("size", range(60, 70))
@@ -495,3 +498,26 @@ def test_folders_of_different_tables_are_refused_and_the_file_named(tmp_path: Pa
         with pytest.raises(InputError) as caught:
             inspect(place)
         assert caught.value.code == "FOLDER"
+
+
+CELL = st.sampled_from(
+    ["", " ", "a", "b", "2024", "7", "1,5", "Source: x", "* a note of some words", "Table 12", "x;y", "'q'"]
+)
+LINES = st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=8)
+
+
+@given(LINES, st.sampled_from(",;\t|"), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_nothing_is_guessed_in_silence_and_nothing_at_all_once_it_is_fixed(
+    rows: list[tuple[str, str, str]], mark: str, is_fixed: bool
+) -> None:
+    """A record may look like a title, a note, or a blank line: where one is left out, that is said."""
+    text = as_text(mark, rows=rows, header=("a", "b", "c"), quoting=csv.QUOTE_MINIMAL).encode()
+    options = ReadOptions(**FIXED) if is_fixed else None
+    data = count_hierarchy(text, ["a", "b", "c"], domain=FROM_DATA, options=options)
+    codes = {code for code, _ in data.report.notices}
+    assert not is_fixed or GUESSED not in codes
+    if GUESSED not in codes:
+        assert data.report.rows == len(rows)
+        expected = Counter(tuple(cell.strip() and cell for cell in row) for row in rows)
+        assert sorted(expected.values()) == sorted(data.counts[leaf] for leaf in data.tree.leaves if data.counts[leaf])

@@ -201,7 +201,7 @@ def guessed_footer(rows: Sequence[Cells], width: int) -> Guess | None:
     begins = next((j for j in range(at, len(rows)) if _begins_notes(rows, j, width)), len(rows))
     notes = [cells for cells in rows[begins:] if cells]
     before = [cells for cells in rows[:begins] if cells][-3:]
-    is_table = bool(before) and all(len(cells) == width for cells in before)
+    is_table = len(before) > 1 and all(len(cells) == width for cells in before)
     if not notes or not is_table or any("\n" in cell for cells in notes for cell in cells):
         return None
     return Guess("footer", str(len(notes)), "they read as notes below the table")

@@ -105,7 +105,7 @@ def test_a_derived_file_says_package_date_and_licence(sample: Sample) -> None:
     assert f"Source: {told}." in readme
     data = count_sample(sample.name)
     assert data.credit == told
-    assert data.is_everybodys and not data.is_made_up
+    assert data.is_public and not data.is_made_up
 
 
 @DERIVED

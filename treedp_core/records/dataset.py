@@ -251,7 +251,7 @@ class Dataset:
         return package_of(self.not_reviewed)
 
     @property
-    def is_everybodys(self) -> bool:
+    def is_public(self) -> bool:
         """Whether its counts are no secret: of records that are nobody's, or that are published."""
         return self.is_made_up or bool(self.credit)
 

@@ -107,7 +107,7 @@ class ViewCall:
             seed=getattr(self.inputs, "seed", None), made=datetime.now(UTC).isoformat(timespec="seconds"),
             holds_counts=bool(own) and may_hold_counts(
                 ran, mine, self.caption, finding.answer, finding.alt, *self.badges, *(columns or ()),
-                label=finding.label, public=[one for one in here if one.is_everybodys],
+                label=finding.label, public=[one for one in here if one.is_public],
             ),
             **words,
         )  # fmt: skip

@@ -81,7 +81,8 @@ _OWN: Final = (
     Term("unit", "Protected unit", "Whom the promise is about: a person, a household, a device. It changes no number.",
          page="data"),
     Term("contributions", "Records of one unit, at most", "All noise grows by this factor. A unit with more records "
-         "than this is not protected as promised.", page="data"),
+         "than this is not protected as promised, unless only so many are counted: *What ε protects* shows what that "
+         "leaves out.", page="data"),
     Term("known", "Known levels", "Levels built from columns that are public about every unit, the root included.",
          page="data"),
     Term("spread", "Distinct leaves", "Whether the records of one unit may share a leaf. On distinct leaves, fine "

@@ -269,7 +269,7 @@ def _marks(inputs: BoundInputs, tables: Tables) -> dict[str, Any]:
 
 
 ENTRIES = (
-    Entry(page="protects", view=VIEW, part="pro_bounds", label="Records of one unit", inputs=BoundInputs,
+    Entry(page="protects", view=VIEW, part="pro_bounds", label="A bound on records", inputs=BoundInputs,
           question="How many records per unit?", find=bound_on_units),
     Entry(page="protects", view=VIEW, section="units", part="pro_units", inputs=BoundInputs, find=records_of_units),
     Entry(page="protects", view=VIEW, section="levels", part="pro_levels", inputs=BoundInputs, find=by_level),

@@ -127,6 +127,14 @@ def arrow(column: Any) -> bytes:
     return out.getvalue()
 
 
+def archive(content: bytes) -> bytes:
+    """A file in a ZIP archive."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("t.csv", content)
+    return out.getvalue()
+
+
 SHEET = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>%s</sheetData></worksheet>'
 CELL = b'<row><c t="inlineStr"><is><t>%s</t></is></c></row>'
 
@@ -155,6 +163,17 @@ def other_formats() -> Iterator[Hostile]:
     yield Hostile("arrow, packed text", lambda: arrow(["9" * 200_000] * 2_000), "label", "ROW_GROUP_TOO_LARGE")
     yield Hostile("arrow, one text", lambda: arrow(repeated()), "label", "LABEL_TOO_LONG")
     yield Hostile("arrow, rows of nothing", lambda: arrow(pa.nulls(200_000_000)), "label", "TOO_MANY_ROWS")
+    yield Hostile("json, objects in objects", lambda: b'{"a": ' * (1 << 19), "label", "JSON_RECORD")
+    yield Hostile("json, a number without an end", lambda: b'{"a": ' + b"9" * (16 << 20), "label", "ROW_TOO_LONG")
+    yield Hostile("json, many names in one object", lambda: b'{"a": {' + names + b"}}", "label", "TOO_MANY_COLUMNS")
+    yield Hostile("json, lists in a wrapper", lambda: b'{"a": [{"b": [' + b"[]," * (8 << 20), "label", "ROW_TOO_LONG")
+    yield Hostile("zip, spaces", lambda: archive(b"region\n" + b" " * (100 << 20)), "label", "ZIP_TOO_LARGE")
+    yield Hostile("zip, one line without an end", lambda: archive(b"region\n" + b"9" * (48 << 20)), "label",
+                  "ROW_TOO_LONG")  # fmt: skip
+    yield Hostile("zip, packed again", lambda: archive(packed(b"region\n", b"9" * (48 << 20))), "label", "NOT_TABULAR")
+    yield Hostile("zip, a page of Parquet", lambda: archive(parquet(region=repeated())), "label", "LABEL_TOO_LONG")
+    yield Hostile("text of no encoding", lambda: b"region\n" + bytes(range(128, 256)) * (1 << 17), "label", "ENCODING")
+    yield Hostile("spaces behind a digit", lambda: b"region,n\nx,1" + b" " * 100_000 + b"x\n", "label", "counted")
     if find_spec("openpyxl") is None:
         return
     yield Hostile("excel, spaces", lambda: workbook(b" " * (100 << 20)), "label", "EXCEL_TOO_LARGE")

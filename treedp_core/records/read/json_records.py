@@ -112,35 +112,42 @@ def _lists_in(source: FileSource) -> list[tuple[str, int]]:
     """
     read, found = _Pieces(source), list[tuple[str, int]]()
     try:
-        for path in _lists(read, "", 1):
+        for path in _lists(read, "", 1, is_look=True):
             n = 0
             while read.skip(_GAP) and not read.starts("]") and not read.is_far:
                 read.value(1)
                 n += 1
             found.append((path, n))
-            if read.is_far:
-                return found
-        return found if not read.skip(_SPACE) else []
+        return found if read.is_far or not read.skip(_SPACE) else []
     except InputError:  # reading the records says why
         return []
     finally:
         read.stream.close()
 
 
-def _lists(read: _Pieces, path: str, nested: int) -> Iterator[str]:
-    """Give the path of each list of objects within an object, when its first record follows; then go on behind it."""
+def _lists(read: _Pieces, path: str, nested: int, *, is_look: bool = False) -> Iterator[str]:
+    """Give the path of each list of objects within an object, when its first record follows; then go on behind it.
+
+    A look ends where much has been read.
+    """
     read.take("{")
     while read.skip(_GAP) and not read.starts("}"):
+        if is_look and read.is_far:
+            return
         name = str(read.value(1))
         read.take(":")
         here = f"{path}.{name}" if path else name
         if read.starts("{") and nested < MAX_NESTED:
-            yield from _lists(read, here, nested + 1)
+            yield from _lists(read, here, nested + 1, is_look=is_look)
+            if is_look and read.is_far:
+                return
         elif read.starts("["):
             read.take("[")
             if read.starts("{"):
                 yield here
             while read.skip(_GAP) and not read.starts("]"):
+                if is_look and read.is_far:
+                    return
                 read.value(1)
             read.take("]")
         else:
@@ -225,7 +232,10 @@ class _Pieces:
             try:
                 value, end = self._scan(self._text, self._at)
                 rest = self._text[end : end + _ESCAPE]
-                if self._text[end - 1] in '}]"' or not _OF_NUMBERS.fullmatch(rest) or not self._more():
+                is_whole = self._text[end - 1] in '}]"' or not _OF_NUMBERS.fullmatch(rest)
+                if not is_whole and len(self._text) - self._at > BLOCK_BYTES:
+                    raise row_too_long()
+                if is_whole or not self._more():
                     break
                 continue
             except json.JSONDecodeError as error:  # refused outside the handler: the error holds the text

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Final
 
 CANDIDATES: Final = ("cp1252", "mac_roman", "cp850", "cp1250", "cp1251", "cp1253", "cp1254", "koi8_r", "iso8859_15")
 """Those of one byte a character, the likely first: of those that fit as well the first one is taken."""
 _LOOKED_AT: Final = 20_000
+_LETTERS: Final = 4_000
+"""Bytes that are looked at as letters, and those around them."""
 _LIKELY: Final = 0.8
 _AT_LEAST: Final = 0.6
 _CONTROLS: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -41,7 +44,13 @@ def guessed(data: bytes) -> tuple[str, bool] | None:
         return wide, True
     if _CONTROLS.search(data) or _UTF8.search(data):
         return None
-    best, place = max((_score(data, one), -at) for at, one in enumerate(CANDIDATES))
+    pieces, n = list[bytes](), 0
+    for found in _NEAR.finditer(data):
+        pieces.append(found[0][: _LETTERS - n])
+        n += len(pieces[-1])
+        if n >= _LETTERS:
+            break
+    best, place = max((_score(pieces, one), -at) for at, one in enumerate(CANDIDATES))
     return (CANDIDATES[-place], best >= _LIKELY) if best >= _AT_LEAST else None
 
 
@@ -59,19 +68,17 @@ def _wide(data: bytes) -> str:
     return ""
 
 
-def _score(data: bytes, encoding: str) -> float:
+def _score(pieces: Sequence[bytes], encoding: str) -> float:
     """From -1 to 1: how much what is not ASCII is letters among letters of their own script, as languages have them."""
     points, n = 0.0, 0
-    for found in _NEAR.finditer(data):
+    for stored in pieces:
         try:
-            piece = found[0].decode(encoding)
+            piece = stored.decode(encoding)
         except UnicodeDecodeError:
             return -1.0
         for at, char in enumerate(piece):
             if not char.isascii():
                 points, n = points + _fits(char, piece[:at][-1:], piece[at + 1 :][:1]), n + 1
-        if n > _LOOKED_AT:
-            break
     return points / max(1, n)
 
 

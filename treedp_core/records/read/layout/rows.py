@@ -21,6 +21,8 @@ _TITLES: Final = 30
 _BELOW: Final = 20
 _NOTES: Final = 30
 _MOSTLY: Final = 0.8
+_LONGEST: Final = 64
+"""Characters of a number."""
 _NUMBER: Final = re.compile(r"\s*[-+(]?[$€£]?\s*\d[\d.,'’ \u00a0\u202f]*(?:[eE][-+]?\d+)?\s*[%€)]?\s*")
 _YEAR: Final = re.compile(r"\s*(?:1[5-9]|2[0-2])\d\d\s*")
 _NOTE: Final = re.compile(
@@ -128,12 +130,16 @@ def _are_groups(upper: Cells, lower: Cells, below: Rows) -> bool:
 
 
 def _is_number(cell: str) -> bool:
-    return bool(_NUMBER.fullmatch(cell)) and not _YEAR.fullmatch(cell)
+    return _reads_as_number(cell) and not _YEAR.fullmatch(cell)
+
+
+def _reads_as_number(cell: str) -> bool:
+    return len(cell) <= _LONGEST and bool(_NUMBER.fullmatch(cell))
 
 
 def _is_numeric(rows: Rows, j: int) -> bool:
     some = [cells[j] for _, cells in rows[:_BELOW] if j < len(cells) and cells[j].strip()]
-    return bool(some) and sum(bool(_NUMBER.fullmatch(cell)) for cell in some) >= _MOSTLY * len(some)
+    return bool(some) and sum(map(_reads_as_number, some)) >= _MOSTLY * len(some)
 
 
 def names_of(rows: Sequence[Cells]) -> list[str]:

@@ -37,8 +37,8 @@ from treedp_core.words import unbroken
 SOURCES = Sources(sample=cache(partial(call, count_sample)))
 MOVING = {
     "lab.epsilon", "lab.level", "lab.n_levels", "consistency.expected_by_level", "protects.beliefs", "protects.tests",
-    "protects.bound", "ranges", "start.example", "lesson.example", "branching", "start.laws", "start.beliefs", "lesson.beliefs",
-    "cdf.error", "plan.plan", "plan.handover", "topdown.epsilon", "topdown.noise",
+    "ranges", "start.example", "lesson.example", "branching", "start.laws", "start.beliefs", "lesson.beliefs",
+    "protects.bound", "cdf.error", "plan.plan", "plan.handover", "topdown.epsilon", "topdown.noise",
 }  # fmt: skip
 """Views on the sample of a small town whose figures are formulas of ε."""
 OF_COUNTS = {"lab.draw", "consistency", "start", "cdf.release", "topdown.release", "multiplicative.run", "data",

@@ -8,9 +8,11 @@ import decimal
 import gzip
 import io
 import json
+import random
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -521,3 +523,19 @@ def test_nothing_is_guessed_in_silence_and_nothing_at_all_once_it_is_fixed(
         assert data.report.rows == len(rows)
         expected = Counter(tuple(cell.strip() and cell for cell in row) for row in rows)
         assert sorted(expected.values()) == sorted(data.counts[leaf] for leaf in data.tree.leaves if data.counts[leaf])
+
+
+@pytest.mark.parametrize(
+    "kind", ["ZIP", "ZIP of Excel", "ZIP of JSON in a wrapper", "JSON in an API's wrapper", "GeoJSON", "title lines",
+             "two rows of names", "Excel with two rows of names", "UTF-16 without a mark", "JSON in gzip"],
+)  # fmt: skip
+def test_a_damaged_file_is_counted_or_refused_in_words(kind: str) -> None:
+    whole, draw = FILES[kind](), random.Random(7)
+    for _ in range(60):
+        data = bytearray(whole)
+        for _ in range(draw.randrange(1, 4)):
+            data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+        with suppress(InputError):
+            hold(bytes(data[: draw.randrange(1, len(data))] if draw.random() < 0.3 else data))
+        with suppress(InputError):
+            counts(bytes(data), "region")

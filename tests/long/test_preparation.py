@@ -240,6 +240,32 @@ def book_of(**sheets: Rows) -> bytes:
     return out.getvalue()
 
 
+def test_a_plan_has_how_its_file_was_laid_out_and_finds_nothing_out_of_another(tmp_path: Path) -> None:
+    """Were a title or a note looked for, one record that looks like one would move the others."""
+    rows = [{"region": one["region"], "town": one["town"], "n": one["n"]} for one in ROWS]
+    plain = text_of(rows, ";")
+    laid_out = ("Towns of 2024\n\n" + plain + "\nSource: Office\n* as of May\n").encode("cp1252")
+    data = COUNTS["product"](laid_out)
+    plan = ReleasePlan.from_json(ReleasePlan.of(Experiment(), data).to_json())
+    told = plan.to_markdown()
+    assert all(one in told for one in ("is in cp1252", "row 3 names the columns", "the last 2 lines are no records"))
+    expected = counts_by_labels(COUNTS["product"](plain.encode()), 2)
+    assert read_again(records_of(plan, recount(plan, laid_out))) == expected
+    for more in ("Süd;* a note of some words;1", "Source: x;;", ";;"):
+        other = ReleasePlan.from_json(ReleasePlan.of(Experiment(), COUNTS["product"](plain.encode())).to_json())
+        found = read_again(records_of(other, recount(other, (plain + more + "\n").encode())))
+        assert found == expected + Counter({("(other)", ""): 1})
+    with pytest.raises(InputError) as caught:
+        recount(other, laid_out)
+    assert caught.value.code == "ENCODING"
+    (tmp_path / "people.csv").write_bytes(laid_out)
+    (tmp_path / "plan.json").write_text(other.to_json(), encoding="utf-8")
+    said = ["--encoding", "cp1252", "--header", "3", "--footer", "2"]
+    folder = ["--folder", str(tmp_path)]
+    assert preparation.main([str(tmp_path / "people.csv"), str(tmp_path / "plan.json"), *folder]) == 2
+    assert preparation.main([str(tmp_path / "people.csv"), str(tmp_path / "plan.json"), *folder, *said]) == 0
+
+
 def test_the_sheet_that_was_counted_is_the_plans_wherever_it_stands_and_may_be_said_anew(tmp_path: Path) -> None:
     first, second = ROWS[:20], ROWS[20:]
     file, turned = book_of(May=first, June=second), book_of(July=ROWS, June=second, May=first)

@@ -136,6 +136,20 @@ def test_levels_named_beside_a_file_stand_in_the_controls(tmp_path: Path, monkey
     assert "no column `'town'`" in app.error[0].value and chosen(app) == []
 
 
+def test_a_folder_is_one_table_and_its_dates_are_levels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = FRAME.assign(born=pd.to_datetime(FRAME.born))
+    for code, some in frame.groupby("code"):
+        (tmp_path / "leaves" / f"code={code}").mkdir(parents=True)
+        some.drop(columns="code").to_parquet(tmp_path / "leaves" / f"code={code}" / "part-0.parquet")
+    for name, value in environment({}, str(tmp_path / "leaves"), levels=["code", "born:time:month"]).items():
+        if name in ("TREEDP_FILE", "TREEDP_LEVELS"):
+            monkeypatch.setenv(name, value)
+    app = open_page("data", source="file")
+    assert not app.exception and chosen(app) == ["code", "month of born"]
+    app.button(key="file_count").click().run()
+    assert paths(app) == FRAME.groupby([FRAME.code, FRAME.born.str[:7]]).size().to_dict()
+
+
 def test_levels_are_those_of_a_file() -> None:
     with pytest.raises(InputError, match="name one"):
         environment({}, levels=["city"])

@@ -270,16 +270,12 @@ class ByteStream(io.RawIOBase):
     def _read(self, size: int) -> bytes:
         if self.closed:  # by us, while a reader that reads ahead has not noticed yet
             return b""
-        while len(self._pending) < size:  # whole blocks, as a row must end within two
+        while len(self._pending) < size:  # whole blocks: a row must end within two, and a line feed alone ends all
             block = self._more(size)
             if not block:
                 break
             self._pending += block
         piece, self._pending = self._pending[:size], self._pending[size:]
-        if piece.endswith(b"\r") and len(piece) > 1:
-            self._pending = self._pending or self._more(size)
-            if self._pending.startswith(b"\n"):  # which, coming alone, would be the end to Arrow
-                piece, self._pending = piece[:-1], b"\r" + self._pending
         self._refuse_endless_line(piece)
         self.has_quotes = self.has_quotes or b'"' in piece
         self.is_ascii = self.is_ascii and piece.isascii()

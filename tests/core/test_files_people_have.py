@@ -539,3 +539,15 @@ def test_a_damaged_file_is_counted_or_refused_in_words(kind: str) -> None:
             hold(bytes(data[: draw.randrange(1, len(data))] if draw.random() < 0.3 else data))
         with suppress(InputError):
             counts(bytes(data), "region")
+
+
+def test_what_contradicts_the_head_further_on_is_named_with_the_option() -> None:
+    """The head of a file is read, the rest is not looked at before it is counted."""
+    plain = as_text(rows=[("Ulm", "x", n, "") for n in range(40_000)])
+    for more, said in (("Köln,Nürnberg,1,\n", {"encoding": "cp1252"}), ("Notes of some words\n", {"footer": "1"})):
+        text = (plain + more).encode("cp1252")
+        packed = gzip.compress(text)
+        origin = packed if "footer" in said else text
+        with pytest.raises(InputError, match=f"option {next(iter(said))}.*{'cp1252' if 'encoding' in said else ''}"):
+            counts(origin, "region")
+        assert counts(origin, "region", options=ReadOptions(**said))["Ulm",] == 40_000

@@ -404,7 +404,8 @@ def _first_rows(preview: Preview) -> None:
     shown = columns[:PREVIEW_COLUMNS]
     cells = {name: [row[j] if j < len(row) else "" for row in preview.rows[:8]] for j, name in enumerate(shown)}
     more = f", the first {PREVIEW_COLUMNS} of them shown" if len(columns) > PREVIEW_COLUMNS else ""
-    read = f", {preview.encoding}" if preview.encoding else ""
+    between = f", {DELIMITERS[preview.delimiter]} between cells" if preview.delimiter in DELIMITERS else ""
+    read = f", {preview.encoding}{between}" if preview.encoding else ""
     size = "" if preview.n_rows is None else f", {plural(preview.n_rows, 'row')}"
     about = f"{preview.kind}{read}{size}, {plural(len(columns), 'column')}{more}. First rows: NOT PRIVATE."
     with st.expander(about, icon=":material/table:"):

@@ -98,11 +98,11 @@ def checked_columns(names: Sequence[str]) -> list[str]:
     return cleaned
 
 
-def encoding_error(offset: int) -> InputError:
-    """Return the refusal of bytes that are not UTF-8."""
+def encoding_error(offset: int, such_as: str = "") -> InputError:
+    """Return the refusal of bytes that are not UTF-8, but perhaps text in another encoding."""
+    told = f"its encoding by the option encoding: the letters there look like {such_as}" if such_as else "its encoding"
     return InputError(
-        "ENCODING",
-        f"The file is not UTF-8: byte {whole(offset)} cannot be read. Save it as UTF-8 or choose its encoding.",
+        "ENCODING", f"The file is not UTF-8: byte {whole(offset)} cannot be read. Save it as UTF-8 or choose {told}."
     )
 
 
@@ -141,7 +141,9 @@ def row_refusal(number: int | None, n_cells: int, n_columns: int, *, torn: bool)
     row = f"Row {whole(number)}" if number is not None else "A row"
     if torn:
         return InputError("QUOTE", f'{row} has a quotation mark (") that is not closed; close it or double it.')
-    hint = " The first line must be the header." if number is not None and number <= 3 else ""
+    hint = " The first line must be the header, or the option header says which." if number in (1, 2, 3) else ""
+    if n_cells == 1 and not hint:
+        hint = " Notes below the table are left out by the option footer."
     cells = "1 cell" if n_cells == 1 else f"{whole(n_cells)} cells"
     return InputError(
         "ROW_WIDTH",

@@ -14,6 +14,7 @@ from treedp_core.checks import InputError
 from treedp_core.records.read import columns, sources
 from treedp_core.records.read.arrow.stream import hold_view, lent
 from treedp_core.records.read.file_checks import encoding_error, row_refusal
+from treedp_core.records.read.layout import encodings
 from treedp_core.records.read.sniff import QUOTE, Preview
 from treedp_core.records.read.sources import ByteStream, FileSource
 from treedp_core.words import whole
@@ -126,12 +127,25 @@ def _diagnosis(source: FileSource, preview: Preview, stream: ByteStream, refusal
         return refusals[0]
     offset = _first_bad_byte(source, preview.encoding)
     if offset is not None:
-        return encoding_error(offset)
+        return encoding_error(offset, _encoding_at(source, offset) if preview.encoding == "utf-8" else "")
     try:
         refuse_torn_quotes(source, preview)
     except InputError as refusal:
         return refusal
     return sources.row_too_long()
+
+
+def _encoding_at(source: FileSource, offset: int) -> str:
+    """Return the encoding in which the letters around a byte make sense; nothing for a packed file, or none."""
+    if sources.is_gzip(source.head(2)):
+        return ""
+    stream = source.open()
+    try:
+        stream.seek(max(0, offset - 100))
+        found = encodings.guessed(stream.read(sources.SNIFF_BYTES))
+    finally:
+        source.release(stream)
+    return found[0] if found else ""
 
 
 def _first_bad_byte(source: FileSource, encoding: str) -> int | None:

@@ -35,7 +35,7 @@ from treedp_core.notebook.export.report import report_of
 from treedp_core.notebook.export.script import SHOWN, bundle_of, script_of
 from treedp_core.notebook.file.archive import open_study, save
 from treedp_core.notebook.study import Study, Table, counted_again
-from treedp_core.records.export.columns import labelled
+from treedp_core.records.export.columns import credited, labelled
 from treedp_core.records.export.tables import csv_files
 from treedp_core.tree import Tree
 from treedp_core.views import VIEWS, Tables
@@ -97,7 +97,7 @@ VISITS: list[tuple[str, Link]] = [
     ("lesson.ranges", {"step": "ranges", "les_said": ["ranges:9"]}),
     ("lesson.card", {"step": "card", "les_said": ["gives.1:30"]}), ("ranges", {"ran_bins": "16", "eps": "2"}),
     ("protects", {"pro_mechanism": "discrete_gaussian", "delta": "1e-6", "pro_records": "2"}),
-    ("protects", KNOWN),
+    ("protects", KNOWN), ("protects.bound", {"source": "sample", "sample": "flights"}),
     ("methods", {"met_claim": "boninsegna.7", "met_one": "postprocessors.least_squares"}),
     ("plan", {"plan_mechanism": "discrete_gaussian", "delta": "1e-6", "plan_true": "rmsre"}),
     ("plan", {"nbr": "replace_unknown", "plan_allocation": "custom", "plan_shares": "0, 0.25, 0.5",
@@ -227,8 +227,8 @@ def exported(seen: list[dict[str, ViewCall]]) -> tuple[list[Cell], dict[str, byt
             file = f"{len(cells) + 1}-{slug(name)}"
             cells.append(kept)
             marks = {"private": kept.is_private_only, "simulated": is_simulated(kept)}
-            table = labelled(one.finding.table, kept.label) if kept.label else one.finding.table
-            files |= csv_files(table, file, **marks)
+            table = credited(one.finding.table, kept.credit)
+            files |= csv_files(labelled(table, kept.label) if kept.label else table, file, **marks)
     return cells, files
 
 

@@ -22,7 +22,6 @@ import pytest
 import treedp_core
 from browsing import ROOT, SAFE_ENVIRONMENT, free_port, wait_until_healthy
 from gallery import MOST_BYTES, pictures
-from refusals import refuses
 from sample_data.catalogue import count_sample
 from treedp_core import cli
 from treedp_core.notebook.code import call
@@ -112,8 +111,8 @@ def test_a_file_of_an_earlier_run_is_not_handed_over() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["no-such.csv"], "treedp: There is no file 'no-such.csv'; give the path of one.\n"),
-        (["run", "none.treedp"], "treedp: There is no file 'none.treedp'; give the path of one.\n"),
+        (["no-such.csv"], "treedp: There is no file or folder 'no-such.csv'; give the path of one.\n"),
+        (["run", "none.treedp"], "treedp: There is no file or folder 'none.treedp'; give the path of one.\n"),
         (["run", "--out", "x", "a.csv"], "treedp: Expected a notebook (.treedp) or a sweep (.json), got 'a.csv'.\n"),
         (["--port", "0"], "treedp: Expected port to be a whole number from 1 to 65\u202f535, got 0.\n"),
         (["--port", "web"], "treedp: Expected port to be a whole number from 1 to 65\u202f535, got 'web'.\n"),
@@ -139,9 +138,8 @@ def test_a_port_in_use_names_the_next_free_one(started: list[Any], capsys: pytes
     assert started == []
 
 
-def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
-    with refuses("FILE_MISSING", "There is no file"):
-        cli.environment({}, str(tmp_path))
+def test_a_folder_is_handed_over_like_a_file(tmp_path: Path) -> None:
+    assert cli.environment({}, str(tmp_path))["TREEDP_FILE"] == str(tmp_path)
 
 
 def test_streamlit_s_port_variable_counts_when_none_is_asked_for() -> None:

@@ -375,6 +375,13 @@ def test_the_list_that_is_meant_is_found_wherever_blocks_end(block: int, monkeyp
         inspect(text, options=ReadOptions(part="deep"))
 
 
+def test_names_in_a_file_stand_in_quotes_where_they_are_told() -> None:
+    """What a page shows of them is then shown exactly as it is."""
+    hostile = "![x](http://127.0.0.1/b.png)"
+    (told,) = [one for code, one in inspect(json.dumps({hostile: [{"a": 1}]}).encode()).notices if code == GUESSED]
+    assert f"'{hostile}'" in told and told.count(hostile) == 1
+
+
 def test_a_long_list_is_found_from_its_beginning() -> None:
     text = b'{"rows": [' + b",".join([b'{"a": "x", "b": 1}'] * 200_000) + b'], "more": [{"a": "y"}]}'
     assert (inspect(text).parts, inspect(text).options.part) == (("rows",), "rows")

@@ -22,7 +22,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui.inputs.refusals import refusal
 from pages.ui.inputs.settings import CONTRIBUTIONS
-from pages.ui.inputs.text import alert, lit, refusal_text
+from pages.ui.inputs.text import alert, lit, literal_sentence, refusal_text, small_print
 from pages.ui.jobs.memory_budget import ROOM
 from pages.ui.session import uploads
 from pages.ui.tables import result, session_tables, store
@@ -38,7 +38,7 @@ from treedp_core.notebook.file.call_json import answers
 from treedp_core.records import HeldColumns, ReadOptions, count_hierarchy, domain_taken_from_the_data, inspect
 from treedp_core.records.derive.derivation import levels_said
 from treedp_core.records.read.layout.encodings import CANDIDATES
-from treedp_core.records.read.layout.options import GUESSED
+from treedp_core.records.read.layout.options import GUESSED, guessed
 from treedp_core.records.read.readers import formats
 from treedp_core.records.read.sniff import DELIMITERS, QUOTE, Preview
 from treedp_core.records.worker_read import look_at
@@ -144,7 +144,8 @@ def choose_columns(file: Candidate, form: Callable[[Table], Count | None]) -> No
         _sheet(table)
         _first_rows(table.preview)
     for code, sentence in table.preview.notices:
-        notice(code, sentence)
+        if code != GUESSED:  # which stands beside the control that changes it
+            notice(code, sentence)
     if table.columns is not None and table.columns is not file.origin:
         required_tables.say_of_file(table.columns.source_digest)
     count = form(table)
@@ -361,19 +362,32 @@ def _options_said(file: Candidate) -> ReadOptions:
 
 
 def _ask_options(file: Candidate, preview: Preview | None) -> None:
-    """Ask how a file is read; what was found out stands in each field until something else is said."""
+    """Ask how a file is read; what was found out stands in each field, and why below it, until something else is said.
+
+    What was found out or said is asked in sight, the rest in a fold.
+    """
     if preview is not None and preview.kind not in ("CSV", "Excel"):
         return
-    is_guessed = preview is not None and any(code == GUESSED for code, _ in preview.notices)
-    with st.expander("Reading options", icon=":material/tune:", expanded=is_guessed):  # no popover: it may stand in one
+    found = {} if preview is None else guessed(preview.notices)
+    in_sight = [name for name in _ASKED if name in found or st.session_state.get(_option_key(file, name)) is not None]
+    for name in in_sight:
+        _ask_option(file, name, preview)
+        if name in found:
+            small_print(literal_sentence(found[name]))
+    with st.expander("Reading options", icon=":material/tune:"):  # no popover, as it may stand in one
         sides = st.columns(2)
-        for at, (name, (label, offered, help_text)) in enumerate(_ASKED.items()):
-            found = "" if preview is None else getattr(preview, name, None) or getattr(preview.options, name) or ""
-            sides[at % 2].selectbox(
-                label, offered, index=None, key=_option_key(file, name), accept_new_options=True, help=help_text,
-                placeholder=DELIMITERS.get(found, found) or "found out",
-                format_func=lambda one: DELIMITERS.get(one, one),
-            )  # fmt: skip
+        for at, name in enumerate(one for one in _ASKED if one not in in_sight):
+            with sides[at % 2]:
+                _ask_option(file, name, preview)
+
+
+def _ask_option(file: Candidate, name: str, preview: Preview | None) -> None:
+    label, offered, help_text = _ASKED[name]
+    found = "" if preview is None else getattr(preview, name, None) or getattr(preview.options, name) or ""
+    st.selectbox(
+        label, offered, index=None, key=_option_key(file, name), accept_new_options=True, help=help_text,
+        placeholder=DELIMITERS.get(found, found) or "found out", format_func=lambda one: DELIMITERS.get(one, one),
+    )  # fmt: skip
 
 
 def _sheet_key(file: Candidate, how: str = "chosen") -> str:
@@ -397,6 +411,8 @@ def _sheet(table: Table) -> None:
         at = parts.index(part) if part in parts else None
         st.selectbox("Records", parts, key=_option_key(file, "part"), index=at,
                      help="The tables in the file; records of one of them are counted.")  # fmt: skip
+    if told := guessed(table.preview.notices).get("part"):
+        small_print(literal_sentence(told))
 
 
 def _first_rows(preview: Preview) -> None:
@@ -408,5 +424,5 @@ def _first_rows(preview: Preview) -> None:
     read = f", {preview.encoding}{between}" if preview.encoding else ""
     size = "" if preview.n_rows is None else f", {plural(preview.n_rows, 'row')}"
     about = f"{preview.kind}{read}{size}, {plural(len(columns), 'column')}{more}. First rows: NOT PRIVATE."
-    with st.expander(about, icon=":material/table:"):
+    with st.expander(about, icon=":material/table:", expanded=bool(guessed(preview.notices))):
         st.dataframe(cells, hide_index=True, height="content", alt=f"First rows of a table of {len(columns)} columns")

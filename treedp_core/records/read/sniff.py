@@ -40,7 +40,7 @@ PREVIEW_ROWS: Final = 20
 LOOK_ROWS: Final = 50
 DELIMITERS: Final = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 QUOTE: Final = '"'
-_SEP: Final = re.compile(r"\s*sep=(.)[\r\n]", re.IGNORECASE)
+_SEP: Final = re.compile(r"\s*sep=([,;\t|])[\r\n]", re.IGNORECASE)
 _TAIL_BYTES: Final = 1 << 14
 _SINGLE: Final = re.compile(r"'[^']*'(?:([,;\t|])'[^']*')+\s*")
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import Final
 
+from treedp_core.checks import echo
 from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.read.text import Notice
 
@@ -37,11 +38,18 @@ class Guess:
     @property
     def notice(self) -> Notice:
         """One line for a person."""
-        return (
-            GUESSED,
-            f"{OPTIONS[self.option].told(self.value)}, as {self.why} ({self.sure}); the option {self.option} says it "
-            "otherwise.",
-        )
+        told = f"{OPTIONS[self.option].told(self.value, echo)}, as {self.why} ({self.sure})"
+        return GUESSED, f"{told[:1].upper()}{told[1:]}; the option {self.option} says it otherwise."
+
+
+def guessed(notices: Iterable[Notice]) -> dict[str, str]:
+    """Return the options that were found out, each with what shows it.
+
+    >>> guessed([Guess("encoding", "cp1252", "its letters show").notice, ("OTHER", "x")])
+    {'encoding': 'A text file is in cp1252, as its letters show (likely).'}
+    """
+    pairs = (sentence.rpartition("; the option ") for code, sentence in notices if code == GUESSED)
+    return {option.removesuffix(" says it otherwise."): f"{told}." for told, _, option in pairs}
 
 
 @dataclass(frozen=True)
@@ -51,7 +59,7 @@ class Option:
     Parameters
     ----------
     words : str
-        Of its value, in which ``{}`` stands for it.
+        Of its value, in which ``{}`` stands for it, or ``{name}`` where it is a name in the file.
     asks : str
         What a command asks for.
     """
@@ -59,25 +67,25 @@ class Option:
     words: str
     asks: str
 
-    def told(self, value: str) -> str:
-        """Return in words how a file is read.
+    def told(self, value: str, name: Callable[[str], str] = "“{}”".format) -> str:
+        """Return in words how a file is read; `name` quotes what is a name in the file.
 
         >>> OPTIONS["footer"].told("2")
-        'the last 2 lines are no records'
+        'lines at the end that are no records: 2'
         """
-        return self.words.format(_SHOWN.get(value, value))
+        return self.words.format(_SHOWN.get(value, value), name=name(value))
 
 
 _SHOWN: Final = {"\t": "tab", "\\": "a backslash", "'": "an apostrophe"}
 OPTIONS: Final[dict[str, Option]] = {
     "encoding": Option("a text file is in {}", "of a text file, such as cp1252"),
     "delimiter": Option("{} stands between cells", "between the cells of a text file"),
-    "sheet": Option("of a workbook the sheet “{}” is read", "of a workbook"),
+    "sheet": Option("of a workbook the sheet {name} is read", "of a workbook"),
     "part": Option(
-        "of the tables in a file “{}” is read", "which table of several: a file of an archive, a list of JSON"
+        "of the tables in a file {name} is read", "which table of several: a file of an archive, a list of JSON"
     ),
     "header": Option("row {} names the columns", "row that names the columns, such as 3, or 3-4 where two do"),
-    "footer": Option("the last {} lines are no records", "how many lines at the end are no records"),
+    "footer": Option("lines at the end that are no records: {}", "how many lines at the end are no records"),
     "quote": Option("{} stands around cells", "mark around cells of a text file"),
     "escape": Option("{} stands before a mark in a cell", "mark before a quotation mark in a cell, such as \\"),
     "unnamed": Option("the {} cell of each row has no name", "which cell of each row has no name: first or last"),

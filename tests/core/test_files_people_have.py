@@ -130,6 +130,7 @@ FILES: dict[str, Callable[[], Any]] = {
         as_text(";").replace("\n", ";\n").replace(";\n", "\n", 1).encode()
     ),
     "a name twice": lambda: as_text(header=("region", "city", "n", "n")).encode(),
+    "rows that end early": lambda: as_text(rows=[row[: 4 if n % 3 else 2] for n, row in enumerate(ROWS)]).encode(),
     "gzip": lambda: gzip.compress(as_text().encode()),
     "JSON": lambda: json.dumps(RECORDS).encode(),
     "JSON lines": lambda: "\n".join(map(json.dumps, RECORDS)).encode(),
@@ -373,6 +374,22 @@ def test_the_list_that_is_meant_is_found_wherever_blocks_end(block: int, monkeyp
     assert counts(text, "a", options=ReadOptions(part="small")) == {("x",): 1}
     with pytest.raises(InputError, match="no list of records 'deep'"):
         inspect(text, options=ReadOptions(part="deep"))
+
+
+def test_rows_that_end_early_are_filled_up_where_none_is_torn_in_two() -> None:
+    rows = [("a", "b", str(n), "x") if n % 4 else ("a", "c") for n in range(3000)]
+    text = as_text(rows=rows, header=HEADER).encode()
+    assert inspect(text).options == ReadOptions(short="blank") and inspect(text).rows[0] == ("a", "c", "", "")
+    for origin in (text, hold(text)):
+        assert counts(origin, "city", "pay") == {("b", "x"): 2250, ("c",): 750}
+    with pytest.raises(InputError, match="row 6: the count is missing"):
+        counts(text.replace(b"a,c\n", b"a,c,1\n", 1), "city", weight="n")
+    for torn in (b"a,b\nc,1,x\n", b"a,b,1,x,y\n", b'"a,b\nc,d,1,x\n'):
+        with pytest.raises(InputError) as caught:
+            inspect(as_text(rows=ROWS[:4]).encode() + torn)
+        assert caught.value.code in ("ROW_WIDTH", "QUOTE")
+    with pytest.raises(InputError):
+        inspect(text, options=ReadOptions(short=""))
 
 
 def test_names_in_a_file_stand_in_quotes_where_they_are_told() -> None:

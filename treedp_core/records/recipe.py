@@ -53,7 +53,7 @@ class Recipe:
     left_out : tuple of (column, tuple of labels)
         Rows that are no records, such as totals: those with one of these labels in their column; "(blank)" stands for
         blank cells.
-    encoding, delimiter, sheet, part, header, footer, quote, escape, unnamed : str
+    encoding, delimiter, sheet, part, header, footer, quote, escape, unnamed, short : str
         How the file was read, as `ReadOptions` has it, said or found out; empty where it is as most files are.
     derived : tuple of (level, text)
         Levels that were made of a column, as `derived_of` reads them.
@@ -88,6 +88,7 @@ class Recipe:
     quote: str = ""
     escape: str = ""
     unnamed: str = ""
+    short: str = ""
     derived: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:

@@ -345,6 +345,7 @@ _ASKED: Final[Mapping[str, tuple[str, Sequence[str], str]]] = {
     "footer": ("Lines below the table", list(map(str, range(10))), "How many of the last lines are no records."),
     "quote": ("Quotation mark", [QUOTE, "'"], "What stands around cells of a text file."),
     "escape": ("Before a quotation mark", [_NONE, "\\"], "What stands before one within a cell, if it is not doubled."),
+    "short": ("Short rows", [_NONE, "blank"], "What stands for the cells that a row lacks at its end."),
     "unnamed": ("Cell without a name", [_NONE, "first", "last"], "Which cell of each row the header has no name for."),
 }  # fmt: skip
 """Options of a file: what they are called, may be, and mean."""

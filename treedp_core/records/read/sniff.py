@@ -27,6 +27,7 @@ from treedp_core.records.read.layout.rows import (
     Rows,
     guessed_footer,
     guessed_header,
+    guessed_short,
     guessed_unnamed,
     named,
     names_of,
@@ -59,6 +60,8 @@ class Layout:
         The mark around cells; the one before a mark within a cell, empty where that is doubled.
     part : str
         Of JSON within a wrapper, the list that holds the records.
+    is_short : bool
+        Whether rows may lack cells at their end.
     """
 
     header: int = 1
@@ -66,6 +69,7 @@ class Layout:
     quote: str = QUOTE
     escape: str = ""
     part: str = ""
+    is_short: bool = False
 
     def reading(self, delimiter: str) -> dict[str, Any]:
         """How `csv.reader` takes it."""
@@ -150,14 +154,17 @@ def preview_csv(source: FileSource, options: ReadOptions) -> Preview:
         below = below[:-footer]
     if not below and found.is_whole:
         raise InputError("NO_ROWS", "The file has a header but no rows; expected at least one record.")
+    is_short = found.is_short(below[:PREVIEW_ROWS], len(columns))
     for number, cells in below[:PREVIEW_ROWS]:
+        if is_short and len(cells) < len(columns):
+            cells += [""] * (len(columns) - len(cells))
         if len(cells) != len(columns):
             raise row_refusal(number, len(cells), len(columns), torn=any("\n" in cell for cell in cells))
     shown = tuple(tuple(cells) for _, cells in below[:PREVIEW_ROWS])
     return Preview(
         source.name, "CSV", columns, shown, None, found.encoding, found.delimiter,
         notices=(*header_notices(given), *told, *(one.notice for one in found.guesses if one.option != "delimiter")),
-        layout=Layout(header.last, footer, found.layout.quote, found.layout.escape),
+        layout=Layout(header.last, footer, found.layout.quote, found.layout.escape, is_short=is_short),
         options=with_guesses(options, found.guesses),
     )  # fmt: skip
 
@@ -179,7 +186,7 @@ class _Head:
         self.delimiter = self._delimiter(by_itself[1] if by_itself else "")
         self._look_for_marks()
 
-    def rows(self) -> Rows:
+    def rows(self) -> list[tuple[int, list[str]]]:
         """Return the first rows that are not blank, and their numbers; a last row that may be cut is left out."""
         return _rows(self.text, self.layout, self.delimiter, self.is_whole)
 
@@ -210,6 +217,16 @@ class _Head:
         if said not in (None, "", "first", "last"):
             raise InputError("UNNAMED", f"Expected first or last, got {echo(said)}.")
         return [*[""] * (said == "first"), *names, *[""] * (said == "last")]
+
+    def is_short(self, below: Sequence[tuple[int, list[str]]], n_columns: int) -> bool:
+        """Whether rows may lack cells at their end, which are blank then."""
+        said = self._options.short
+        if said is None and (guess := guessed_short(below, n_columns)):
+            self.guesses.append(guess)
+            said = guess.value
+        if said not in (None, "", "blank"):
+            raise InputError("SHORT", f"Expected blank, got {echo(said)}.")
+        return said == "blank"
 
     def footer(self, n_columns: int) -> int:
         """Return how many of the last lines are no records."""
@@ -364,7 +381,7 @@ def _refuse_mark(mark: str, what: str, never: str) -> None:
         raise InputError("DELIMITER", f"Expected one character {what}, got {echo(mark)}.")
 
 
-def _rows(head: str, layout: Layout, delimiter: str, whole: bool) -> Rows:
+def _rows(head: str, layout: Layout, delimiter: str, whole: bool) -> list[tuple[int, list[str]]]:
     """Return the first rows that are not blank, and their numbers; a last row that may be cut is left out."""
     rows: list[tuple[int, list[str]]] = []
     try:

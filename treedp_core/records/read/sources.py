@@ -65,6 +65,8 @@ class ReadOptions:
         Of a text file: one character before a quotation mark within a cell, by default none, as it is doubled.
     unnamed : {"first", "last"} or None
         Which cell of each row the header has no name for, by default none.
+    short : {"blank"} or None
+        What stands for cells that a row of a text file lacks at its end, by default nothing: it is refused.
     """
 
     encoding: str | None = None
@@ -76,6 +78,7 @@ class ReadOptions:
     quote: str | None = None
     escape: str | None = None
     unnamed: str | None = None
+    short: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

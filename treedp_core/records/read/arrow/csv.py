@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -20,6 +21,7 @@ from treedp_core.records.read.sources import ByteStream, FileSource
 from treedp_core.words import whole
 
 FIRST_ROW = 2  # the header is row 1
+_PADDED_ROWS = 1_000
 
 
 def batches(
@@ -36,7 +38,7 @@ def batches(
     refusals: list[InputError] = []
     n_rows, failed = 0, False
     try:
-        with lent(stream) as file:
+        with lent(_Padded(stream, preview) if preview.layout.is_short else stream) as file:
             for batch in _open(file, source, preview, labels, numeric, refusals):
                 n_rows += batch.num_rows
                 if not stream.is_ascii:
@@ -52,6 +54,35 @@ def batches(
         refuse_torn_quotes(source, preview, n_rows)
     if not stream.has_blank_lines:
         preview.leaps[:] = [(0, preview.layout.header + 1)]
+
+
+class _Padded(io.RawIOBase):
+    """The rows of a stream, each with a cell for every column, however early it ends."""
+
+    def __init__(self, stream: ByteStream, preview: Preview) -> None:
+        text = io.TextIOWrapper(io.BufferedReader(stream), encoding="utf-8", newline="")
+        self._rows = csv.reader(text, **preview.layout.reading(preview.delimiter))
+        self._width, self._written = len(preview.columns), io.StringIO(newline="")
+        self._writer = csv.writer(self._written, delimiter=preview.delimiter, lineterminator="\n")
+        self._pending = b""
+
+    def readable(self) -> bool:
+        """Return True: this is an input stream."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Return up to `size` bytes of rows, empty at the end."""
+        size = sources.BLOCK_BYTES if size is None or size < 0 else size
+        while len(self._pending) < size:
+            rows = list(islice(self._rows, _PADDED_ROWS))
+            if not rows:
+                break
+            self._writer.writerows([*row, *[""] * (self._width - len(row))] if row else row for row in rows)
+            self._pending += self._written.getvalue().encode("utf-8")
+            self._written.seek(0)
+            self._written.truncate()
+        piece, self._pending = self._pending[:size], self._pending[size:]
+        return piece
 
 
 def _stream(source: FileSource, preview: Preview) -> ByteStream:
@@ -80,8 +111,8 @@ def _open(
 
     parsing = pa_csv.ParseOptions(
         delimiter=preview.delimiter,
-        quote_char=layout.quote,
-        escape_char=layout.escape or False,
+        quote_char=QUOTE if layout.is_short else layout.quote,
+        escape_char=(not layout.is_short and layout.escape) or False,
         newlines_in_values=True,
         ignore_empty_lines=len(preview.columns) > 1,
         invalid_row_handler=refuse,

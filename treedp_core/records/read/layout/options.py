@@ -88,6 +88,7 @@ OPTIONS: Final[dict[str, Option]] = {
     "footer": Option("lines at the end that are no records: {}", "how many lines at the end are no records"),
     "quote": Option("{} stands around cells", "mark around cells of a text file"),
     "escape": Option("{} stands before a mark in a cell", "mark before a quotation mark in a cell, such as \\"),
+    "short": Option("cells that a short row lacks are {}", "what stands for cells that a short row lacks: blank"),
     "unnamed": Option("the {} cell of each row has no name", "which cell of each row has no name: first or last"),
 }
 

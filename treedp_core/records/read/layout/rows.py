@@ -194,6 +194,22 @@ def guessed_unnamed(header: Cells, rows: Rows) -> Guess | None:
     return None
 
 
+def guessed_short(rows: Rows, width: int) -> Guess | None:
+    """Return that cells are blank which rows lack at their end; not where a line break may have torn a row in two.
+
+    >>> full = [(n, ["a", "b", "c"]) for n in range(3)]
+    >>> guessed_short([*full, (3, ["a"])], 3).value, guessed_short([*full, (3, ["a", "b"]), (4, ["b", "c"])], 3)
+    ('blank', None)
+    """
+    widths = [len(cells) for _, cells in rows]
+    is_torn = any(one < width > other and one + other == width + 1 for one, other in pairwise(widths))
+    is_torn = is_torn or any("\n" in cell for _, cells in rows if len(cells) < width for cell in cells)
+    n_short = sum(one < width for one in widths)
+    if width < 2 or is_torn or max(widths, default=0) > width or not 0 < n_short <= len(widths) - max(3, n_short):
+        return None
+    return Guess("short", "blank", "some rows end early, where the last cells of others may be blank", "perhaps")
+
+
 def guessed_footer(rows: Sequence[Cells], width: int) -> Guess | None:
     """Return how many of the last lines are no records, from the last rows; a line without any text is an empty row.
 

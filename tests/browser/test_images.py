@@ -51,6 +51,20 @@ def test_a_figure_becomes_a_file_of_the_size_asked_for_with_its_words_inside() -
     assert images_of([picture()], "pdf")[0].startswith(b"%PDF")
 
 
+def test_a_chromium_that_never_answers_is_begun_once_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("kaleido")
+    real = chromium_path()
+    if real is None:
+        pytest.skip(NO_CHROMIUM)
+    once = tmp_path / "once"
+    first = tmp_path / "chromium"
+    first.write_text(f'#!/bin/sh\n[ -e "{once}" ] || {{ touch "{once}"; exec sleep 600; }}\nexec "{real}" "$@"\n')
+    first.chmod(0o755)
+    monkeypatch.setenv(image.VARIABLE, str(first))
+    monkeypatch.setattr(image, "SECONDS", 16.0)
+    assert images_of([picture()], "pdf")[0].startswith(b"%PDF") and once.exists()
+
+
 def test_what_is_missing_is_said_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(image, "chromium", lambda: None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())

@@ -29,6 +29,8 @@ VARIABLE: Final = "TREEDP_CHROMIUM"
 SECONDS: Final = 40.0
 """For the start of a Chromium and the first figure."""
 SECONDS_EACH: Final = 5.0
+TRIES: Final = (0.5, 1.0)
+"""Parts of that time: a Chromium that never answers, as one in some hundred does, is begun once more."""
 _NAMES: Final = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -65,12 +67,15 @@ def images_of(figures: Sequence[dict[str, Any]], kind: Kind) -> list[bytes]:
     if sentence := missing():
         raise InputError("IMAGE_RENDERER", sentence)
     asked = {"figures": list(figures), "format": kind, "chromium": chromium()}
-    answer = _answer(json.dumps(asked).encode(), SECONDS + SECONDS_EACH * len(figures))
+    question, seconds = json.dumps(asked).encode(), SECONDS + SECONDS_EACH * len(figures)
+    answer = next(filter(None, (_answer(question, part * seconds) for part in TRIES)), [])
+    if not answer:
+        raise InputError("IMAGE_FAILED", "The picture could not be drawn in time; a report has the same figure.")
     return [base64.b64decode(one) for one in answer]
 
 
 def _answer(question: bytes, seconds: float) -> list[str]:
-    """What the process that draws answers; it ends after some time, with its Chromium."""
+    """What the process that draws answers, nothing where it fails; it ends after some time, with its Chromium."""
     command = [sys.executable, "-P", "-W", "ignore", "-m", "treedp_core.figures.base.image"]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     pipe, answer = subprocess.PIPE, list[str]()
@@ -85,8 +90,6 @@ def _answer(question: bytes, seconds: float) -> list[str]:
         finally:
             with suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL)
-    if not answer:
-        raise InputError("IMAGE_FAILED", "The picture could not be drawn in time; a report has the same figure.")
     return answer
 
 

@@ -64,7 +64,7 @@ async function write({ url, title }) {
     });
   });
   if (other) return tell(other.held ? { kind: 'conflict', ...words(other.held) } : { kind: 'none' });
-  has(version);
+  setBase(version);
   hasFailed(false);
 }
 
@@ -76,7 +76,7 @@ function hasFailed(now) {
 async function load() {
   const found = await read();
   if (!found) return tell({ kind: 'none' });
-  has(found.version);
+  setBase(found.version);
   const bytes = new Uint8Array(found.content);
   let text = '';
   for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
@@ -95,11 +95,11 @@ async function saveAsFile() {
 
 async function remove() {
   await change(store => store.delete(RECORD));
-  has(null);
+  setBase(null);
   tried = -1;
 }
 
-function has(version) {
+function setBase(version) {
   base = version;
   if (version) sessionStorage.setItem(TAB, version);
   else sessionStorage.removeItem(TAB);

@@ -37,6 +37,14 @@ ALONE = """async () => {
 }"""
 
 
+def surveyed(page: Any, server: LiveServer, folder: Path) -> None:
+    """Have a table of one's own counted."""
+    file = folder / "survey.csv"
+    file.write_text(CSV, encoding="utf-8")
+    visit(page, f"{server.url}/data")
+    upload(page, file, ["region", "city"])
+
+
 def keep(page: Any) -> None:
     page.locator(".st-key-side_notebook button").first.click()
     page.get_by_text("Keep it in this browser").click()
@@ -53,10 +61,7 @@ def changed(page: Any, before: Any) -> bool:
 def test_nothing_is_kept_before_it_is_asked_for_all_of_it_is_there_after_a_reload_and_what_is_removed_is_gone(
     page: Any, server: LiveServer, tmp_path: Any
 ) -> None:
-    file = tmp_path / "survey.csv"
-    file.write_text(CSV, encoding="utf-8")
-    visit(page, f"{server.url}/data")
-    upload(page, file, ["region", "city"])
+    surveyed(page, server, tmp_path)
     go(page, "Error lab")
     pin(page)
     there = page.evaluate(DRAWN)
@@ -82,10 +87,7 @@ def test_nothing_is_kept_before_it_is_asked_for_all_of_it_is_there_after_a_reloa
 def test_a_table_that_may_be_kept_is_there_after_a_reload_and_only_after_a_reload(
     page: Any, server: LiveServer, tmp_path: Any
 ) -> None:
-    file = tmp_path / "survey.csv"
-    file.write_text(CSV, encoding="utf-8")
-    visit(page, f"{server.url}/data")
-    upload(page, file, ["region", "city"])
+    surveyed(page, server, tmp_path)
     there = page.evaluate(DRAWN)
     page.get_by_role("button", name="Keep in this browser").click()
     page.get_by_text("Kept in this browser, ").wait_for()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
-from typing import Final
+from typing import Final, TypeVar
 
 import streamlit as st
 
@@ -20,8 +20,10 @@ from treedp_core.checks import InputError
 from treedp_core.records.derive.derivation import DERIVATIONS, MAX_OPTION, Derivation, Derived, derived_of
 from treedp_core.records.derive.proposals import Proposal, frequent, joined_with, labels_seen, made_columns, proposals
 from treedp_core.records.worker_read import read
+from treedp_core.registry import generation
 from treedp_core.words import MAX_LITERAL, plural, whole
 
+T = TypeVar("T")
 MOST_OFFERED: Final = 3
 """Proposals that stand beside each other; the others are among the rules."""
 MAKE: Final = "Make levels"
@@ -41,15 +43,12 @@ def grown(table: Table, made: dict[str, str]) -> Table:
 
     Where a cell does not fit its rule, that is said, and only the names of the levels are known.
     """
-    held, more = table.columns, None
-    if held is not None:
-        found = read_file(
-            table.file, "made", (held.source_digest, *made.items()), partial(read, made_columns, held, made)
-        )
-        if found.is_ready:
-            more = joined_with(held, found.here())
-        else:
-            more = None
+    held = more = table.columns
+    if held is not None and made:
+        key, work = (held.source_digest, *made.items()), partial(read, made_columns, held, made)
+        found = read_file(table.file, "made", key, work)
+        more = joined_with(held, found.here()) if found.is_ready else None
+        if more is None:
             say(found, "Making levels")
     return replace(table, preview=replace(table.preview, columns=(*table.preview.columns, *made)), columns=more)
 
@@ -57,7 +56,7 @@ def grown(table: Table, made: dict[str, str]) -> Table:
 def offered(table: Table, made: dict[str, str]) -> None:
     """Offer the levels that columns could be made into, each by one press; all rules are in a window of their own."""
     labels = _labels(table)
-    found = proposals(labels)
+    found = _once(table, "levels proposed", lambda: proposals(labels))
     left = [one for one in found if any(level.text not in made.values() for level in one.made)]
     for one in left[:MOST_OFFERED]:
         alike = [two for two in found if two != one and (two.column, two.levels) == (one.column, one.levels)]
@@ -90,11 +89,17 @@ def _told(one: Proposal) -> str:
 
 def _labels(table: Table) -> dict[str, list[str]]:
     """Labels of each column: of those in memory, or else of the first rows."""
-    held = table.columns
+    held, rows = table.columns, table.preview.rows
     if held is not None:
-        return store.remember(("labels seen", held.source_digest), lambda: labels_seen(held))
-    rows = table.preview.rows
+        return _once(table, "labels seen", lambda: labels_seen(held))
     return {name: [row[j] for row in rows if j < len(row)] for j, name in enumerate(table.preview.columns)}
+
+
+def _once(table: Table, what: str, compute: Callable[[], T]) -> T:
+    """Return what the labels of a table show by the rules there are, worked out once where they are in memory."""
+    if table.columns is None:
+        return compute()
+    return store.remember((what, table.columns.source_digest, generation()), compute)
 
 
 def _own(table: Table, labels: dict[str, list[str]], found: Sequence[Proposal]) -> None:
@@ -108,24 +113,23 @@ def _own(table: Table, labels: dict[str, list[str]], found: Sequence[Proposal]) 
     )  # fmt: skip
     column = columns[at]
     some = labels.get(column, [])
-    fits = [name for name, one in DERIVATIONS.items() if one.suggest(some)]
     rules = list(DERIVATIONS.values())
+    suggested = _once(table, f"told to rules {column}", lambda: [one.suggest(some) for one in rules])
     by = right.selectbox(
-        "Rule", range(len(rules)), index=rules.index(DERIVATIONS[fits[0]]) if fits else 0,
+        "Rule", range(len(rules)), index=next((at for at, fits in enumerate(suggested) if fits), 0),
         key=table.key("derive_rule", column), format_func=lambda at: rules[at].label,
         help="What makes a label of a level of one label of the column; it looks at nothing else.",
     )  # fmt: skip
     one = rules[by]
-    options = _options(table, column, one, some)
+    options = _options(table, column, one, suggested[by])
     st.button(
         "Make", key=table.key("derive_make"), type="primary", disabled=not options, on_click=_try,
-        args=(_places(table), column, one.name, options, one.suggest(some)),
+        args=(_places(table), column, one.name, options, suggested[by]),
         help="Add these levels below those that are chosen.",
     )  # fmt: skip
 
 
-def _options(table: Table, column: str, one: Derivation, some: Sequence[str]) -> list[str]:
-    suggested = one.suggest(some)
+def _options(table: Table, column: str, one: Derivation, suggested: Sequence[str]) -> list[str]:
     chosen: list[str] = []
     if suggested:
         chosen = st.pills(
@@ -138,7 +142,8 @@ def _options(table: Table, column: str, one: Derivation, some: Sequence[str]) ->
             "In at least … rows", 1, value=10, key=table.key("derive_least", column), step=1,
             help="Labels of fewer rows become “(rest)”. The counts choose the list, so it is NOT PRIVATE.",
         )  # fmt: skip
-        kept = frequent(table.columns, column, least)
+        held = table.columns
+        kept = _once(table, f"frequent {column} {least}", lambda: frequent(held, column, least))
         small_print(f"{whole(len(kept))} of {plural(table.columns.distinct[column], 'label')} stay (NOT PRIVATE).")
         return ["\n".join(kept)] if kept else []
     ask = st.text_area if "\n" in one.example else st.text_input

@@ -124,8 +124,7 @@ def _use() -> None:
 def _use_everywhere() -> None:
     """Set the bound of all pages, and count the tables anew that can be: in a callback."""
     CONTRIBUTIONS.set(BOUND.value)
-    again = [slot for slot in upload.counted_with_another_bound() if session_tables.slots()[slot].can_be_counted_again]
-    upload.count_all_again(again, contributions=BOUND.value)
+    upload.count_all_again(upload.counted_with_another_bound(), contributions=BOUND.value)
 
 
 def _how_to_say(data: Dataset) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Final
@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from treedp_core.records.derive.rule import Rule
-from treedp_core.records.edges import bin_finder, edges_as_text, edges_from_text, interval_labels
+from treedp_core.records.edges import FloatArray, IntArray, bin_finder, edges_as_text, edges_from_text, interval_labels
 
 _SEEN: Final = 10_000
 _BANDS: Final = 10
@@ -36,14 +36,15 @@ def band_of(option: str) -> Rule:
     return partial(_banded, (float(edges[0]), float(edges[-1])), bin_finder(edges), interval_labels(edges))
 
 
-def _banded(ends: tuple[float, float], find: object, labels: Sequence[str], label: str) -> str:
+def _banded(
+    ends: tuple[float, float], find: Callable[[FloatArray], IntArray], labels: Sequence[str], label: str
+) -> str:
     try:
         value = float(label)
     except ValueError:
         raise ValueError("a number with a decimal point") from None
     if not ends[0] <= value <= ends[1]:
         return ""
-    assert callable(find)
     return labels[int(find(np.array([value]))[0])]
 
 

@@ -153,10 +153,11 @@ def levels_said(texts: Sequence[str], columns: Sequence[str]) -> tuple[list[str]
     InputError
         ``COLUMN_UNKNOWN``; the codes of `derived_of`.
     """
-    made = {one.level: one.text for one in (derived_of(text) for text in texts if text not in columns and MARK in text)}
-    levels = [text if text in columns or MARK not in text else derived_of(text).level for text in texts]
-    of = [derived_of(text).column for text in made.values()]
-    unknown = [name for name in (*levels, *of) if name not in columns and name not in made]
+    by_text = {text: derived_of(text) for text in texts if text not in columns and MARK in text}
+    made = {one.level: one.text for one in by_text.values()}
+    levels = [by_text[text].level if text in by_text else text for text in texts]
+    needed = [*levels, *(one.column for one in by_text.values())]
+    unknown = [name for name in needed if name not in columns and name not in made]
     if unknown:
         shown = ", ".join(map(echo, columns[:8]))
         raise InputError("COLUMN_UNKNOWN", f"There is no column {echo(unknown[0])}; the columns are: {shown}.")

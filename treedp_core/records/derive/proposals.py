@@ -122,7 +122,7 @@ def frequent(held: HeldColumns, column: str, least: int) -> list[str]:
 
 
 def made_columns(held: HeldColumns, given: Given, *, progress: Progress | None = None) -> HeldColumns:
-    """Return the columns that are made of those in memory, without them; see `joined_with`.
+    """Return the columns that are made of those in memory, at least one, without them; see `joined_with`.
 
     Raises
     ------
@@ -130,21 +130,19 @@ def made_columns(held: HeldColumns, given: Given, *, progress: Progress | None =
         The codes of `with_derived` and of its rows.
     """
     table = with_derived(open_table(held, None, None), given)
-    names = list(table.made) if isinstance(table, DerivedTable) else []
-    parts: dict[str, list[pa.Array]] = {name: [] for name in names}
-    if names:
-        with table.reading(names) as batches:
-            for arrays, done in batches:
-                for name, array in zip(names, arrays, strict=True):
-                    parts[name].append(array)
-                if progress is not None:
-                    progress(done, table.total)
+    assert isinstance(table, DerivedTable), "some levels"
+    parts: dict[str, list[pa.Array]] = {name: [] for name in table.made}
+    with table.reading(list(parts)) as batches:
+        for arrays, done in batches:
+            for some, array in zip(parts.values(), arrays, strict=True):
+                some.append(array)
+            if progress is not None:
+                progress(done, table.total)
     columns = {name: joined(some) for name, some in parts.items()}
-    preview = replace(held.preview, columns=tuple(names), uses=("label",) * len(names))
-    counts = {name: distinct(column) for name, column in columns.items()}
-    told = [held.source_digest, *(one.text for one in getattr(table, "made", {}).values())]
+    told = [held.source_digest, *(one.text for one in table.made.values())]
     return replace(
-        held, table=pa.table(columns), preview=preview, distinct=counts, numbers=(),
+        held, table=pa.table(columns), distinct={name: distinct(column) for name, column in columns.items()},
+        preview=replace(held.preview, columns=tuple(columns), uses=("label",) * len(columns)), numbers=(),
         source_digest=hashlib.sha256(repr(told).encode()).hexdigest(),
     )  # fmt: skip
 
@@ -158,8 +156,6 @@ def joined_with(held: HeldColumns, made: HeldColumns) -> HeldColumns:
     >>> more.preview.columns, more.distinct
     (('at', 'year'), {'at': 2, 'year': 1})
     """
-    if not made.preview.columns:
-        return held
     grown = held.table
     for name in made.preview.columns:
         grown = grown.append_column(name, made.table.column(name))

@@ -188,7 +188,8 @@ def _refusing_by_the_truth(table: Any, ready: Any, *others: Any, **named: Any) -
 
 def _with_records(found: sparse.LevelResult, *_: object) -> sparse.LevelResult:
     there = found.origin >= 0
-    return sparse.LevelResult(found.parent[there], found.code[there], found.count[there], found.origin[there])
+    parts = (part[there] for part in (found.parent, found.code, found.count, found.origin, found.noisy))
+    return sparse.LevelResult(*parts, found.dropped)
 
 
 @contextlib.contextmanager

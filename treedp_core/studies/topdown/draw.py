@@ -15,10 +15,11 @@ from treedp_core.errors.compare import BiasBySize, Compared, bias_by_size, compa
 from treedp_core.mechanisms.stability import LAWS, Stability, stability
 from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records import Labels
+from treedp_core.studies.topdown.certificate import Certificate, fitted, of_survivors, on_tree
 from treedp_core.studies.topdown.contingency_table import Subject, is_laid_out, n_nodes, union_tree
 from treedp_core.studies.topdown.plan import Plan, noise_on_tree
 from treedp_core.studies.topdown.release_spec import RULES, Wanted
-from treedp_core.studies.topdown.sparse import SparseRun, most_cells, refuse_no_records, release
+from treedp_core.studies.topdown.sparse import LevelResult, SparseRun, most_cells, refuse_no_records, release
 from treedp_core.tree import AnyArray, IntArray, Tree
 from treedp_core.tree.leaf_table import LeafTable, table_of_tree
 from treedp_core.watch import Watch, generator
@@ -184,6 +185,8 @@ class Drawn:
         Before post-processing, on the subject's tree.
     table : LeafTable or None
         The released leaves; None where counts are not whole.
+    visited : tuple of LevelResult
+        What was measured where zeros are never laid out; nothing else.
     """
 
     subject: Subject
@@ -195,6 +198,15 @@ class Drawn:
     released: AnyArray | None
     noisy: AnyArray | None
     table: LeafTable | None
+    visited: tuple[LevelResult, ...] = ()
+
+    def certificate(self, confidence: float) -> Certificate:
+        """Return what the release says of its own errors (public); see `treedp_core.studies.topdown.certificate`."""
+        if self.noisy is None or self.released is None or self.subject.tree is None:
+            return of_survivors(self.plan, self.visited, confidence)
+        rule, tree = RULES[self.wanted.rule], self.subject.tree
+        fit = fitted(self.plan, tree, self.noisy) if rule.steps[0] == "least_squares" else None
+        return on_tree(self.plan, tree, self.noisy, self.released, confidence, descends=rule.is_bounded, fit=fit)
 
     @cached_property
     def bias(self) -> BiasBySize:
@@ -278,7 +290,7 @@ def _sparse(subject: Subject, ready: Plan, wanted: Wanted, seed: int, rng: np.ra
     run = release(subject.table, ready, rng, rule, watch)
     levels = compare(run)
     found = run.table if RULES[wanted.rule].is_whole else None
-    return Drawn(subject, ready, wanted, seed, levels, levels[-1], None, None, found)
+    return Drawn(subject, ready, wanted, seed, levels, levels[-1], None, None, found, run.visited)
 
 
 def tidied(released: AnyArray) -> AnyArray:

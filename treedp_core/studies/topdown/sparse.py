@@ -8,11 +8,12 @@ of survivors form a block, survivors x categories, taken a stretch at a time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError
@@ -27,6 +28,7 @@ from treedp_core.words import whole
 
 BLOCK_CELLS: Final = 1 << 16
 PRUNED: Final = "pruned"
+Fitted = list[tuple[FloatArray, NDArray[np.bool_]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +60,15 @@ class LevelResult(Prefixes):
     ----------
     origin : (n,) int64
         Position among the `Prefixes` of the level, -1 for a spurious node. Private: not part of the release.
+    noisy : (n,)
+        Records as measured.
+    dropped : (n_above,) float64
+        The largest noisy count among the children of each node above that are not here; -inf where all are.
     """
 
     origin: IntArray
+    noisy: AnyArray
+    dropped: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +80,9 @@ class SparseRun:
     plan : Plan
     levels : tuple of LevelResult
         Of levels 0, 1, ...
+    visited : tuple of LevelResult
+        Of levels 0, 1, ... the nodes whose children were drawn, which are those of `levels` unless pruned: then with
+        those, of count 0, that are not told.
     truth : tuple of Prefixes
         What the levels held. Private: for the comparison with the release only.
     provenance : Provenance
@@ -79,6 +90,7 @@ class SparseRun:
 
     plan: Plan
     levels: tuple[LevelResult, ...]
+    visited: tuple[LevelResult, ...]
     truth: tuple[Prefixes, ...]
     provenance: Provenance
 
@@ -181,16 +193,17 @@ def release(
     levels = [_root(plan, table.total, rng)]
     _refuse_too_many_cells(plan, int(levels[0].count.sum()))
     if rule == PRUNED:
-        return SparseRun(plan, tuple(_pruned(levels[0], truth, plan, rng, watch or Watch())), truth, provenance)
+        passed, fitted = _pruned(levels[0], truth, plan, rng, watch or Watch())
+        return SparseRun(plan, tuple(_told(passed, fitted)), tuple(_fitted(passed, fitted)), truth, provenance)
     for level in range(1, plan.n_levels):
         levels.append(_joined(_blocks(levels[-1], truth[level], plan, level, RULES[rule], rng, watch=watch or Watch())))
-    return SparseRun(plan, tuple(levels), truth, provenance)
+    return SparseRun(plan, tuple(levels), tuple(levels), truth, provenance)
 
 
 def _pruned(
     root: LevelResult, truth: tuple[Prefixes, ...], plan: Plan, rng: np.random.Generator, watch: Watch
-) -> Iterator[LevelResult]:
-    """Visit the children of what passes, and yield what is told; of children that do not pass only the sum is kept."""
+) -> tuple[list[LevelResult], Fitted]:
+    """Visit the children of what passes, and fit them; of children that do not pass only the sum is kept."""
     passed, seen, drawn = [root], [_visited(root, plan, 0, np.zeros(0))], 0
     for level in range(1, plan.n_levels):
         above, size = passed[-1], plan.sizes[level - 1]
@@ -201,11 +214,22 @@ def _pruned(
         keep = partial(_passing, needed, rest)
         passed.append(_joined(_blocks(above, truth[level], plan, level, keep, rng, watch=watch)))
         seen.append(_visited(passed[-1], plan, level, np.concatenate([np.zeros(0), *rest])))
+    return passed, fit(seen)
+
+
+def _told(passed: Sequence[LevelResult], fitted: Fitted) -> Iterator[LevelResult]:
+    """Yield the nodes that are told, with their estimates."""
     place = np.zeros(0, dtype=np.int64)
-    for here, (best, told) in zip(passed, fit(seen), strict=True):
+    for here, (best, told) in zip(passed, fitted, strict=True):
         parent = place[here.parent] if place.size else here.parent
-        yield LevelResult(parent[told], here.code[told], best[told], here.origin[told])
+        yield LevelResult(parent[told], here.code[told], best[told], here.origin[told], here.noisy[told], here.dropped)
         place = np.cumsum(told) - 1
+
+
+def _fitted(passed: Sequence[LevelResult], fitted: Fitted) -> Iterator[LevelResult]:
+    """Yield all nodes that passed, with their estimates, 0 where they are not told."""
+    for here, (best, told) in zip(passed, fitted, strict=True):
+        yield replace(here, count=np.where(told, best, 0.0))
 
 
 def _passing(needed: FloatArray, rest: list[IntArray], noisy: IntArray, total: IntArray) -> IntArray:
@@ -241,8 +265,9 @@ def _root(plan: Plan, total: int, rng: np.random.Generator) -> LevelResult:
     kept = int(noisy > 0)
     origin = np.full(kept, 0 if total else -1)
     return LevelResult(
-        np.full(kept, -1), np.zeros(kept, dtype=np.int32), np.array([noisy][:kept], dtype=np.int64), origin
-    )
+        np.full(kept, -1), np.zeros(kept, dtype=np.int32), np.array([noisy][:kept], dtype=np.int64), origin,
+        np.array([noisy][:kept], dtype=np.int64), np.array([-np.inf if kept else float(noisy)]),
+    )  # fmt: skip
 
 
 def _refuse_too_many_cells(plan: Plan, total: int) -> None:
@@ -268,8 +293,8 @@ def _blocks(
     rng: np.random.Generator,
     *,
     watch: Watch,
-) -> Iterator[tuple[IntArray, IntArray, IntArray, IntArray]]:
-    """Yield the survivors of a level, from those of the level above: parent, code, count and origin."""
+) -> Iterator[tuple[AnyArray, ...]]:
+    """Yield the survivors of a level, from those of the level above, as the parts of `LevelResult`."""
     size, law = plan.sizes[level - 1], plan.laws[level]
     n_above = int(truth.parent[-1]) + 1 if truth.parent.size else 0
     first = np.searchsorted(truth.parent, np.arange(n_above + 1))
@@ -285,17 +310,19 @@ def _blocks(
         shape = (part.stop - start, size)
         noisy = law.sample(rng, shape) if law else np.zeros(shape, dtype=np.int64)
         noisy.reshape(-1)[cell] += truth.count[child]
-        counts = project(noisy, above.count[part]).reshape(-1)
+        counts = project(noisy, above.count[part])
+        dropped = np.where(counts == 0, noisy, -np.inf).max(axis=1)
+        counts = counts.reshape(-1)
         kept = np.flatnonzero(counts)
         row, code = np.divmod(kept, size)
         watch.step(counts.size)
-        yield start + row, code, counts[kept], _origins(kept, cell, child)
+        yield start + row, code, counts[kept], _origins(kept, cell, child), noisy.reshape(-1)[kept], dropped
 
 
-def _joined(blocks: Iterable[tuple[IntArray, IntArray, IntArray, IntArray]]) -> LevelResult:
-    none = np.zeros(0, dtype=np.int64)
-    parent, code, count, origin = (np.concatenate(parts) for parts in zip((none,) * 4, *blocks, strict=True))
-    return LevelResult(parent, code.astype(np.int32), count, origin)
+def _joined(blocks: Iterable[tuple[AnyArray, ...]]) -> LevelResult:
+    none = (*[np.zeros(0, dtype=np.int64)] * 5, np.zeros(0))
+    parent, code, *others = (np.concatenate(parts) for parts in zip(none, *blocks, strict=True))
+    return LevelResult(parent, code.astype(np.int32), *others)
 
 
 def _origins(kept: IntArray, cell: IntArray, child: IntArray) -> IntArray:

@@ -43,6 +43,7 @@ from treedp_core.privacy import (
 )
 from treedp_core.privacy import accounting as risk
 from treedp_core.privacy import spread as contributions
+from treedp_core.privacy import sums as of_values
 from treedp_core.privacy.accounting import Risk
 from treedp_core.privacy.losses import Losses
 from treedp_core.privacy.prior_provenance import Origin
@@ -328,10 +329,23 @@ SPARSE_RELEASE, GUARANTEE, FROM_SHARES = sparse.release, privacy.guarantee, priv
 ROUND_NOISES = sparse_vector.round_noises
 
 
+SUMS_UNIT = of_values.unit_of_sums
 LEFT, ONE_RECORD = prior_provenance.left_after, thresholds.budget_for_one_record
 LEVELS, TOP_DOWN, BUDGETS, THRESHOLDS = "levels", "top-down", "budgets", "thresholds"
 CONVERSIONS, COMPOSED, EVENTS, SAMPLERS, BLACK_BOX = "conversions", "composed", "events", "samplers", "black box"
-NUMERICAL, STABILITY, PARTITION = "numerical", "stability", "partition"
+NUMERICAL, STABILITY, PARTITION, SUMS = "numerical", "stability", "partition", "sums"
+
+
+def _one_step_less(found: ProtectedUnit, _: ProtectedUnit, clip: int) -> ProtectedUnit:
+    return replace(found, contributions=max(1, clip - 1))
+
+
+def _with_public_sum(_: ProtectedUnit, unit: ProtectedUnit, clip: int) -> ProtectedUnit:
+    return replace(unit, contributions=clip)
+
+
+def _added_or_removed(found: ProtectedUnit, *_: object) -> ProtectedUnit:
+    return replace(found, relation=NeighbouringRelation.ADD_OR_REMOVE_ONE)
 
 
 def _to_the_nearest(found: tuple[int, Any], one: Losses, step: float) -> tuple[int, Any]:
@@ -526,6 +540,10 @@ FAULTS = (
         (NUMERICAL,),
     ),
     Fault("a total 0.1 % too large", changed(accounting.largest_total, lambda x, *_: x * 1.001), (NUMERICAL,)),
+    Fault("a value moves a sum by one step", changed(SUMS_UNIT, lambda x, *_: replace(x, contributions=1)), (SUMS,)),
+    Fault("a value adds one step more than its clip", changed(SUMS_UNIT, _one_step_less), (SUMS,)),
+    Fault("the sum of a public number of values is public", changed(SUMS_UNIT, _with_public_sum), (SUMS,)),
+    Fault("a replaced value stays on its leaf", changed(SUMS_UNIT, _added_or_removed), (SUMS,)),
     Fault("a threshold one too low", changed(stability.stability, _lower), (STABILITY,)),
     Fault("half of the noise on what is told", changed(stability.stability, _half_the_noise), (STABILITY,)),
     Fault("empty nodes are told", told_of_nothing, (STABILITY,)),

@@ -20,7 +20,7 @@ from treedp_core.checks import InputError, echo
 from treedp_core.plans import programs, record_file
 from treedp_core.plans.statement import Bounded, Categories, NoiseLaw, PlannedLevel, Statement
 from treedp_core.plans.verify import problems
-from treedp_core.plans.words import from_data, label, open_points, promise
+from treedp_core.plans.words import from_data, label, noun, open_points, promise, protected
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import Currency, NeighbouringRelation, Spread
 from treedp_core.privacy.rounding import sqrt_above
@@ -160,6 +160,8 @@ def not_covered(plan: Statement) -> tuple[str, ...]:
         f"The program trusts its file, which has the first {plural(recipe.bound, 'row')} of each unit in column "
         f"{echo(recipe.unit)}."
         if plan.bounded is Bounded.COUNTED
+        else "The program trusts its file, in which each value was rounded and clipped before it was added up."
+        if plan.is_of_sums
         else f"That no unit has more than {plural(plan.unit.contributions, 'record')} is taken for granted.",
         "The file of records holds exact counts: NOT PRIVATE. What treedp prepare says of it is not private either.",
         "What was released before from the same records is not added up.",
@@ -231,7 +233,7 @@ def _common(plan: Statement, most: int) -> dict[str, str]:
     lines = [line for point in about for line in textwrap.wrap(f"- {point}", 112, subsequent_indent="  ")]
     return {
         "promise": promise(plan),
-        "protects": "\n# ".join(textwrap.wrap(f"Protects {plan.unit.describe(plan.spread)}.", 112)),
+        "protects": "\n# ".join(textwrap.wrap(f"Protects {protected(plan)}.", 112)),
         "points": "\n".join(f"# {line}" for line in lines),
         "records": _records(plan, most).rstrip() + "\n",
         "exact": repr([i for i, one in enumerate(plan.levels) if one.is_public]),
@@ -261,6 +263,8 @@ def _records(plan: Statement, most: int) -> str:
         leaves=_leaves(plan),
         leaf_of_cells=leaf_of_cells if bins is None else "dict(zip(BINS, LEAVES))",
         other=_other(plan),
+        released=f"released {noun(plan)}" if plan.is_of_sums else "released",
+        noun=noun(plan),
         after="\n\n\n".join([*after, programs.FINISHED.substitute(steps=steps)]),
     )
 

@@ -69,7 +69,7 @@ def write_released(measured):
     released = finished(measured)
     with opened(RELEASED_FILE, "what is released", "w") as file:
         out = csv.writer(file)
-        out.writerow(["level", *NAMES, "released"])
+        out.writerow(["level", *NAMES, "$released"])
         for level, here in enumerate(released):
             out.writerows([level, *named(path), value] for path, value in here.items() if value is not None)
     if OTHER:
@@ -77,7 +77,7 @@ def write_released(measured):
         if everything is None:
             everything = sum(value or 0 for value in released[1].values())
         if outside is not None and outside > max(0.05 * everything, 3 * (DEVIATIONS[len(OTHER)] or 0)):
-            print(f"What is released says that about {outside:.0f} of {everything:.0f} records fit no category: "
+            print(f"What is released says that about {outside:.0f} of {everything:.0f} $noun fit no category: "
                   "look at what treedp prepare says before this is published.", file=sys.stderr)
 """)
 """What all programs share; $after is what follows the noise."""

@@ -1,5 +1,7 @@
 r"""The one form of a file of records that handed-over programs read: a line for each leaf that holds any. NOT PRIVATE.
 
+Where sums of values are released, a line says how many steps of the grid its leaf holds, each value clipped.
+
 UTF-8 with commas. Its columns are the levels, or the bins, with labels of the plan's domain; the last one says how many
 records a leaf holds, and is named after the plan. Our own reader counted them by the plan's recipe, and left out what a
 unit has beyond its bound, so that programs need neither the rule nor the rows.
@@ -30,6 +32,7 @@ from treedp_core.records import (
     domain_of_values,
     strict_json,
 )
+from treedp_core.records.dataset import sums_of
 from treedp_core.records.domain import Domain as CountedDomain
 from treedp_core.records.edges import interval_labels
 from treedp_core.records.read.layout.options import OPTIONS
@@ -43,7 +46,7 @@ Cells = tuple[str, ...]
 def header(plan: Statement) -> list[str]:
     """Return the names of the columns; the last one holds the first 16 digits of the plan's SHA-256."""
     digest = hashlib.sha256(strict_json.write(plan).encode("utf-8")).hexdigest()
-    return [*columns(plan), f"records of plan {digest[:16]}"]
+    return [*columns(plan), f"{'steps' if plan.is_of_sums else 'records'} of plan {digest[:16]}"]
 
 
 def columns(plan: Statement) -> list[str]:
@@ -82,6 +85,8 @@ def records_of(plan: Statement, data: Dataset) -> bytes:
     """
     if wrong := misfit(plan, data):
         raise wrong
+    if plan.is_of_sums and not data.report.recipe.clip:
+        data = sums_of(data, plan.recipe.clip)
     known, held = set(cells(plan)), _held(plan, data)
     if not known >= held.keys():
         raise InputError(CODE, "These records lie on leaves that the plan does not list; make the plan anew from them.")
@@ -97,6 +102,8 @@ def misfit(plan: Statement, data: Dataset) -> InputError | None:
     told = ""
     # what a recipe says of one file, another file may have in another form
     found = replace(data.report.recipe, **{name: getattr(plan.recipe, name) for name in OPTIONS})
+    if plan.is_of_sums and not found.clip and found.value:
+        found = replace(found, clip=plan.recipe.clip)  # the same records, whose values are yet to be clipped
     if found != plan.recipe:
         told = "These records were counted in another way than the plan states; make the plan anew."
     elif not _is_by_number(plan) and not set(columns(plan)) <= set(data.labels.level_names[1:]):
@@ -117,7 +124,8 @@ def recount(plan: Statement, origin: Origin, options: ReadOptions | None = None)
     weight, unit, bound = recipe.weight or None, recipe.unit or None, max(recipe.bound, 1)
     # nothing is found out: how the file is read is fixed by the plan, not by a record
     options = ReadOptions(**{name: getattr(options, name, None) or getattr(recipe, name) for name in OPTIONS})
-    numbers = [weight] if weight else []
+    numbers = [one for one in (weight, recipe.value) if one]
+    values: dict[str, Any] = {"value": recipe.value, "grid": recipe.grid, "clip": recipe.clip} if recipe.value else {}
     if domain.bins is not None and domain.bins.is_numeric:
         numbers.append(domain.bins.column)
         return count_bins(
@@ -128,7 +136,7 @@ def recount(plan: Statement, origin: Origin, options: ReadOptions | None = None)
     missing = "other" if recipe.blanks_out else "category"
     return count_hierarchy(
         origin, columns(plan), domain=_domain(plan), weight=weight, unit=unit, contributions=bound, missing=missing,
-        outside=elsewhere, options=options, derive=dict(recipe.derived) or None, **_said(recipe, numbers),
+        outside=elsewhere, options=options, derive=dict(recipe.derived) or None, **_said(recipe, numbers), **values,
     )  # fmt: skip
 
 

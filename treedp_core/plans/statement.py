@@ -364,7 +364,10 @@ class Statement:
         for name in ("title", "whom", "credit"):
             _text(name, getattr(self, name))
         _expect(self.credit.isprintable(), "one line of visible text as the source of published records")
-        for name in (self.recipe.weight, self.recipe.unit):
+        clip, bounded = self.recipe.clip, self.unit.contributions >= self.recipe.clip
+        kept = bounded and not self.unit.total_is_public and self.spread is Spread.STACKED
+        _expect(not clip or kept, "sums of values protected as `privacy.sums.unit_of_sums` says")
+        for name in (self.recipe.weight, self.recipe.unit, self.recipe.value):
             _text("a column", name)
         _expect(self.released in RELEASED, f"one of {', '.join(RELEASED)} as what is released")
         for step in self.postprocess:
@@ -385,6 +388,11 @@ class Statement:
     def currency(self) -> Currency:
         """What the levels' budgets add up in."""
         return self.law.currency
+
+    @property
+    def is_of_sums(self) -> bool:
+        """Whether what is released are sums of values, in steps of their grid, and no counts of records."""
+        return self.recipe.clip > 0
 
     @property
     def symbol(self) -> str:

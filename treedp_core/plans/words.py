@@ -78,7 +78,10 @@ def _released(plan: Statement) -> str:
     leaves = plural(plan.levels[0].leaves, "leaf", "leaves")
     joined = "of" if plan.released == TABLE else "on"
     levels = plural(len(plan.levels), "level")
-    return f"{plan.released.capitalize()} {joined} a tree of {levels} ({names}) and {leaves} will be released."
+    released = plan.released.capitalize()
+    if plan.is_of_sums:
+        released = f"Sums of {_named(plan.recipe.value)}, in steps of {edge_text(plan.recipe.grid)},"
+    return f"{released} {joined} a tree of {levels} ({names}) and {leaves} will be released."
 
 
 def _named(name: str) -> str:
@@ -93,7 +96,29 @@ def _protected(plan: Statement) -> str:
         if plan.bounded is Bounded.COUNTED
         else ""
     )
-    return f"The release protects {plan.unit.describe(plan.spread)}.{whom}{who}"
+    return f"The release protects {protected(plan)}.{whom}{who}"
+
+
+def protected(plan: Statement) -> str:
+    """Return who is protected, in words that fit after "protects"."""
+    if not plan.is_of_sums:
+        return plan.unit.describe(plan.spread)
+    one, known = f"one record and its value, clipped to at most {clip(plan)}", plan.unit.known_levels
+    if plan.unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE:
+        return f"{one}: added or removed (the sum of all values is protected too)"
+    if known == 1:
+        return f"{one}: replaced by another, added or removed (the sum of all values is protected too)"
+    return f"{one}: its value and its columns below level {known - 1}, and whether it is there"
+
+
+def clip(plan: Statement) -> str:
+    """Return what a value adds at most, in its own unit."""
+    return edge_text(float(plan.recipe.clip * Fraction(repr(plan.recipe.grid))))
+
+
+def noun(plan: Statement) -> str:
+    """Return what noise is counted in."""
+    return f"steps of {edge_text(plan.recipe.grid)}" if plan.is_of_sums else "records"
 
 
 def _noise(plan: Statement) -> str:
@@ -103,13 +128,15 @@ def _noise(plan: Statement) -> str:
     parameter = "standard deviation σ" if plan.currency is Currency.RHO else "scale b"
     scales = [privacy_text(one.scale or 0.0) for _, one in noisy]
     if plan.matrix is not None:
-        return f"Every sum gets independent {plan.law.label} noise with {parameter} = {scales[0]} records."
+        return f"Every sum gets independent {plan.law.label} noise with {parameter} = {scales[0]} {noun(plan)}."
     which = (
-        f"{parameter} = {scales[0]} records on every measured level"
+        f"{parameter} = {scales[0]} {noun(plan)} on every measured level"
         if len(set(scales)) == 1
         else f"{parameter} = " + ", ".join(f"{text} (level {i})" for (i, _), text in zip(noisy, scales, strict=True))
     )
-    return f"Every measured count gets independent {plan.law.label} noise with {which}."
+    return (
+        f"Every measured {'sum' if plan.is_of_sums else 'count'} gets independent {plan.law.label} noise with {which}."
+    )
 
 
 def _exact(plan: Statement) -> list[str]:
@@ -201,6 +228,8 @@ def steps(plan: Statement) -> str:
 def bound(plan: Statement) -> str:
     """Return who sees to it that no unit has too many records, in words."""
     most, counted = plural(plan.unit.contributions, "record"), plan.recipe.bound
+    if plan.is_of_sums:
+        return f"a value adds at most {clip(plan)}, {plural(plan.recipe.clip, 'step')}: the count clips it"
     if plan.bounded is Bounded.COUNTED:
         beyond = "any more" if counted == plan.unit.contributions else f"what it had beyond {whole(counted)}"
         return f"at most {most} a unit: the count left out {beyond}"
@@ -284,7 +313,11 @@ def _about_data(plan: Statement) -> list[str]:
           for level in from_data(plan)),
         f"The file was read by {plan.read_by}, {CLAIM}: check its counts by another way." if plan.read_by else "",
         f"Nothing enforces that a unit has at most {most}: bound the records of each before counting."
-        if plan.bounded is Bounded.CLAIMED and not plan.recipe.bound else "",
+        if plan.bounded is Bounded.CLAIMED and not plan.recipe.bound and not plan.is_of_sums else "",
+        "Each row is a record of its own: whoever has several rows adds several values."
+        if plan.is_of_sums else "",
+        "The clip and the grid are public: a clip that was chosen by looking at the values is no private choice."
+        if plan.is_of_sums else "",
         f"The count kept up to {plural(plan.recipe.bound, 'row')} of a unit, but the promise is to {most}: count again "
         f"with at most {most} a unit."
         if plan.bounded is Bounded.CLAIMED and plan.recipe.bound else "",
@@ -327,7 +360,7 @@ def summary(plan: Statement) -> list[tuple[str, str]]:
         *([(SOURCE, plan.credit)] if plan.credit else []),
         ("Rows", counted(plan)),
         ("One unit", plan.whom or "not said"),
-        ("Protected", plan.unit.describe(plan.spread)),
+        ("Protected", protected(plan)),
         ("Bound on records", bound(plan)),
         ("Domain", domain(plan)),
         ("Tree", f"{plural(len(plan.levels), 'level')}, {plural(plan.levels[0].leaves, 'leaf', 'leaves')}")
@@ -353,6 +386,9 @@ def counted(plan: Statement) -> str:
     if plan.weighted:
         said = f"as many records as “{recipe.weight}” says"
         told = [f"each is {said}" if recipe.weight else "each may be several records"]
+    if plan.is_of_sums:
+        grid = edge_text(recipe.grid)
+        told = [f"each adds its “{recipe.value}”, rounded to multiples of {grid} and clipped to at most {clip(plan)}"]
     if recipe.bound:
         told.append(f"of those with the same “{recipe.unit}” the first {whole(recipe.bound)} count")
     for column, labels in recipe.left_out:
@@ -400,7 +436,7 @@ def level_table(plan: Statement) -> Table:
         sensitivity: [_sensitivity(plan, one) for one in levels],
         plan.symbol: ["public" if one.amount is None else privacy_text(one.amount) for one in levels],
         "law": ["exact" if one.is_public else plan.law.label if one.scale else "not measured" for one in levels],
-        f"{scale} (records)": ["–" if one.scale is None else privacy_text(one.scale) for one in levels],
+        f"{scale} ({noun(plan)})": ["–" if one.scale is None else privacy_text(one.scale) for one in levels],
         "95 % margin of the noise": ["–" if one.margin is None else margin(one.margin) for one in levels],
         "expected RMSE after post-processing": [_error(one.error) for one in levels],
     }

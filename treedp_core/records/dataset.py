@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice, pairwise
 from typing import Any, Final
@@ -13,14 +13,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records.edges import FloatArray, are_intervals, edges_of_labels
 from treedp_core.records.read.text import BLANK, OTHER, READ_BY, Notice, package_of
 from treedp_core.records.recipe import Recipe
-from treedp_core.records.unit_rows import UnitRows
+from treedp_core.records.unit_rows import MAX_TOTAL, MOST, UnitRows
+from treedp_core.records.values.leaf_values import MOST_VALUES, LeafValues
 from treedp_core.tree import AnyArray, Tree
-from treedp_core.words import card
+from treedp_core.words import card, whole
 
 IntArray = NDArray[np.int64]
 TextArray = np.ndarray[tuple[Any, ...], np.dtypes.StringDType]
@@ -168,6 +170,8 @@ class ReadReport:
     unit_rows : UnitRows, optional
         What other bounds on the rows of a unit would leave out; None where no column names units, where rows and leaves
         make too many pairs, and where more than 1 000 rows of a unit count.
+    values : LeafValues, optional
+        How often each leaf has which value; None where no column is a value, and where there are too many of them.
     left_out : int
         Rows left out as no records, such as totals.
     notices : tuple of (code, sentence)
@@ -188,6 +192,7 @@ class ReadReport:
     units: int = 0
     clipped: int = 0
     unit_rows: UnitRows | None = None
+    values: LeafValues | None = None
     left_out: int = 0
     notices: tuple[Notice, ...] = ()
     totals: tuple[tuple[str, str], ...] = ()
@@ -333,6 +338,47 @@ def unchanged(data: Dataset, fingerprint: str) -> Dataset:
             f"{echo(data.fingerprint[: len(fingerprint)])} …; it is another file, or its records have changed.",
         )
     return data
+
+
+def sums_of(data: Dataset, clip: int) -> Dataset:
+    r"""Return the same records with the sums of their values as counts, each value clipped to some steps of its grid.
+
+    Parameters
+    ----------
+    data : Dataset
+        Counted with a column of values.
+    clip : int
+        In steps, 1 to 1000.
+
+    Raises
+    ------
+    InputError
+        ``CLIP_RANGE``; ``VALUES_NONE`` without a column of values, ``VALUES_MANY`` where they are too many to keep.
+
+    Examples
+    --------
+    >>> from treedp_core.records import count_hierarchy, domain_of_values
+    >>> csv = b"shop,paid\na,0.49\na,30\nb,1.2\n"
+    >>> data = count_hierarchy(csv, ["shop"], domain=domain_of_values([["a", "b"]]), value="paid", grid=0.5)
+    >>> data.counts.tolist(), sums_of(data, 10).counts.tolist()
+    ([3, 2, 1, 0], [13, 11, 2, 0])
+    """
+    checks.integer("the clip in steps of the grid", clip, low=1, high=MOST, code="CLIP_RANGE")
+    report = data.report
+    if not report.recipe.value:
+        raise InputError("VALUES_NONE", "No column of this table is a value: count it again, and name one.")
+    if report.values is None:
+        raise InputError("VALUES_MANY", too_many())
+    counts = report.values.sums(data.tree, clip)
+    return replace(data, counts=counts, report=replace(report, recipe=replace(report.recipe, clip=clip)))
+
+
+def too_many() -> str:
+    """Return why values were not kept."""
+    return (
+        f"Leaves and values of this table make more than {whole(MOST_VALUES)} pairs, or add up to more than "
+        f"{whole(MAX_TOTAL)} steps: count it again with a coarser grid."
+    )
 
 
 def labels_of(

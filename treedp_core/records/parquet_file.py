@@ -19,6 +19,7 @@ from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, TextA
 from treedp_core.records.read import text
 from treedp_core.records.recipe import as_json, recipe_of
 from treedp_core.records.strict_json import Json, members
+from treedp_core.records.values import leaf_values
 from treedp_core.tree import Tree
 from treedp_core.words import whole
 
@@ -69,6 +70,7 @@ def about(data: Dataset) -> dict[str, Any]:
             "totals": [list(one) for one in data.report.totals],
             "recipe": as_json(data.report.recipe),
             "unit_rows": unit_rows.as_json(data.report.unit_rows),
+            "values": leaf_values.as_json(data.report.values),
         },
         "source_digest": data.source_digest,
         "fingerprint": data.fingerprint,
@@ -108,7 +110,7 @@ def restored(said: Json, nodes: bytes) -> Dataset:
     checks.one_of("the domain", told["domain"], [one.value for one in DomainSource], "DATA_STORED")
     data = Dataset(
         _name(told["name"]), tree, labels_of(tree, codes, words, names[1:]), count, DomainSource(told["domain"]),
-        _report(told["report"], tree.n_levels), told["source_digest"],
+        _report(told["report"], tree, count), told["source_digest"],
     )  # fmt: skip
     if data.fingerprint != told["fingerprint"] or len(data.source_digest) not in (0, 64):
         raise _damaged("its fingerprint is another")
@@ -211,9 +213,10 @@ def _check_word(one: Json) -> None:
         raise InputError("DATA_STORED", f"A stored label has {trouble[1]}; {text.accepted(trouble[0])}.")
 
 
-def _report(given: Json, n_levels: int) -> ReadReport:
+def _report(given: Json, tree: Tree, counts: NDArray[np.int64]) -> ReadReport:
     told = members(
         given, "A report", notices=list, totals=list, recipe=dict, unit_rows=(dict, type(None)),
+        values=(dict, type(None)),
         **dict.fromkeys(_REPORT, int),
     )  # fmt: skip
     numbers = {
@@ -222,12 +225,14 @@ def _report(given: Json, n_levels: int) -> ReadReport:
     }
     if len(told["notices"]) > MAX_NOTICES:
         raise _damaged(f"it has more than {whole(MAX_NOTICES)} notices")
+    recipe = recipe_of(told["recipe"])
     return ReadReport(
         **numbers,
         notices=tuple(map(_notice, told["notices"])),
         totals=tuple(map(_total, told["totals"])),
-        recipe=recipe_of(told["recipe"]),
-        unit_rows=unit_rows.restored(told["unit_rows"], n_levels),
+        recipe=recipe,
+        unit_rows=unit_rows.restored(told["unit_rows"], tree.n_levels),
+        values=leaf_values.restored(told["values"], tree, counts, recipe.clip),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 from treedp_core.checks import InputError, echo
 from treedp_core.records.derive.derivation import derived_of
 from treedp_core.records.strict_json import Json, members
+from treedp_core.records.unit_rows import MOST
 
 CODE: Final = "RECIPE"
 MARKS: Final[Mapping[str, str]] = {
@@ -57,6 +58,10 @@ class Recipe:
         How the file was read, as `ReadOptions` has it, said or found out; empty where it is as most files are.
     derived : tuple of (level, text)
         Levels that were made of a column, as `derived_of` reads them.
+    value, grid : str, float
+        Column of a value of each row, and the public grid to whose multiples it is rounded; empty and 0 without one.
+    clip : int
+        Steps of the grid that a value adds at most, where the counts are sums of values; 0 where they are of records.
 
     Raises
     ------
@@ -90,6 +95,9 @@ class Recipe:
     unnamed: str = ""
     short: str = ""
     derived: tuple[tuple[str, str], ...] = ()
+    value: str = ""
+    grid: float = 0.0
+    clip: int = 0
 
     def __post_init__(self) -> None:
         named = [column for column, *_ in (*self.marks, *self.left_out, *self.derived)]
@@ -98,6 +106,10 @@ class Recipe:
         for text in (*(one for one in vars(self).values() if isinstance(one, str)), *named, *labels):
             _expect(len(text) <= MAX_TEXT and not any("\ud800" <= char <= "\udfff" for char in text), "text as names")
         _expect(self.bound >= 0 and not (self.bound and not self.unit), "a bound on the rows of a unit with its column")
+        of_values = bool(self.value) and math.isfinite(self.grid) and self.grid > 0
+        _expect(of_values or (not self.value and self.grid == 0), "a column of values with a grid above 0")
+        _expect(0 <= self.clip <= MOST and not (self.clip and not of_values), "a clip in steps of a grid")
+        _expect(not (self.value and (self.weight or self.unit)), "values, or counts, or units, of a row")
         ordered = len(self.bounds) == 2 and self.bounds[0] < self.bounds[1] and all(map(math.isfinite, self.bounds))
         _expect(not self.bounds or ordered, "no bounds, or two in their order")
         for pairs in (self.marks, self.left_out, self.derived):

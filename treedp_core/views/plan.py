@@ -16,7 +16,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.notebook.study import tells_epsilon
 from treedp_core.plans import LIBRARIES, ReleasePlan
 from treedp_core.plans.together import gaussian_from, less_noise
-from treedp_core.plans.words import level_table, promise, steps
+from treedp_core.plans.words import level_table, noun, promise, protected, steps
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.privacy import Accounting, Currency
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
@@ -46,11 +46,12 @@ def answer(plan: ReleasePlan, *, holds: bool) -> str:
     if plan.matrix is not None:
         noise = f"The RMSE of a cumulative count is **{short(plan.levels[1].error or 0.0)}** records."
     elif widest is not None:
-        most = f"**{margin(widest.margin or 0.0)}** records"
-        noise = f"In 19 of 20 draws, noise moves a count of {literal(widest.name, 24)} by at most {most}."
+        most = f"**{margin(widest.margin or 0.0)}** {noun(plan)}"
+        what = "sum" if plan.is_of_sums else "count"
+        noise = f"In 19 of 20 draws, noise moves a {what} of {literal(widest.name, 24)} by at most {most}."
     open_points = plural(len(plan.open_points), "point")
     return (
-        f"**{plain(promise(plan))}** for {plan.unit.describe(plan.spread)}. {noise} **{open_points}** "
+        f"**{plain(promise(plan))}** for {protected(plan)}. {noise} **{open_points}** "
         f"{'is' if len(plan.open_points) == 1 else 'are'} open."
     )
 

@@ -16,7 +16,7 @@ from treedp_core.records.count.counting import OUTSIDE_RULES, Words, refuse_outs
 from treedp_core.records.count.ranked import NOWHERE, Pairs, beside_other, places
 from treedp_core.records.count.row_filter import LeftOut, notices, suspected
 from treedp_core.records.count.tally import Tally, example_of, read_records, strangers_notice
-from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
+from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of, sums_of
 from treedp_core.records.derive.derivation import Derived
 from treedp_core.records.derive.derived_table import derived_as_pairs, with_derived
 from treedp_core.records.domain import Domain, levels_checked
@@ -27,6 +27,7 @@ from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.read.table_reader import Progress, TableReader, open_table, said_of_file
 from treedp_core.records.read.units import account_of, bound_of, quota_of
 from treedp_core.records.recipe import Recipe, marks_in_order
+from treedp_core.records.values.column import value_column
 from treedp_core.tree import Tree
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ def count_hierarchy(
     weight: str | None = None,
     unit: str | None = None,
     contributions: int = 1,
+    value: str | None = None,
+    grid: float = 1.0,
+    clip: int = 0,
     missing: str = "category",
     outside: str = "other",
     marks: Mapping[str, str] | None = None,
@@ -75,6 +79,12 @@ def count_hierarchy(
         order of the file. Rows without a name are one unit. Protect that many records of a unit. The total moves with
         the number of a unit's counted rows, so "replace one" protects a unit among those with as many; to protect that
         number too, protect by adding or removing one.
+    value, grid : str, float, optional
+        Column of a value of each row, a number of at least 0, and the public grid to whose multiples values are
+        rounded: how often each leaf has which value is kept in the report, and the counts are of rows.
+    clip : int, optional
+        Counts are sums of values instead, in steps of the grid, each value clipped to at most so many: 1 to 1000.
+        Protect them by `treedp_core.privacy.sums.unit_of_sums`.
     missing : {"category", "other"}
         What becomes of a missing value: the category "(blank)", or the record is left out of all categories and
         counted in a leaf "(other)" below the root.
@@ -110,7 +120,9 @@ def count_hierarchy(
     InputError
         The codes of `inspect`, of labels, of counts and of rows; ``NO_LEVELS``, ``TOO_MANY_LEVELS``,
         ``LEVEL_REPEATED``, ``COUNT_AS_LEVEL``, ``DOMAIN_LEVELS``, ``DOMAIN_COLUMNS``, ``COLUMN_UNKNOWN``,
-        ``TOO_MANY_NODES``, ``TOTAL_TOO_LARGE``, ``MARKS``, ``LEFT_OUT``, ``DERIVE``; ``OUTSIDE_DOMAIN`` where records
+        ``TOO_MANY_NODES``, ``TOTAL_TOO_LARGE``, ``MARKS``, ``LEFT_OUT``, ``DERIVE``,
+        ``VALUE_MISSING``, ``VALUE_NEGATIVE``, ``VALUE_TOO_LARGE``, ``VALUE_GRID``, ``CLIP_RANGE``, ``VALUES_MANY``;
+        ``OUTSIDE_DOMAIN`` where records
         that fit no category are to be refused; ``DOMAIN_IS_DATA`` when the records are given as their own public
         domain.
 
@@ -139,15 +151,17 @@ def count_hierarchy(
     weight = None if weight is None else table.column(weight)
     chosen = _checked_choice(table, columns, weight)
     domain = domain.of_columns(chosen)
-    said = checked(marks, () if weight is None else (weight,))
-    out = LeftOut(table, left_out, [weight])
+    valued = value_column(None if value is None else table.column(value), grid, clip, (weight, unit), chosen)
+    numbers = [one for one in (weight, valued and valued.name) if one]
+    said = checked(marks, numbers)
+    out = LeftOut(table, left_out, numbers)
     quota = quota_of(None if unit is None else table.column(unit), contributions, weight, chosen)
     checks.one_of("missing", missing, MISSING_RULES)
     checks.one_of("outside", outside, OUTSIDE_RULES)
     digest = table.digest()
     domain.refuse_own_records(digest)
     tally = read_records(
-        table, chosen, weight, domain, missing, progress, quota=quota, out=out, marks=said.get(weight or "")
+        table, chosen, weight, domain, missing, progress, quota=quota, out=out, marks=said, value=valued
     )
     if domain.source is DomainSource.FROM_DATA:
         counted = _on_paths_of_the_data(table.preview.name, tally, missing, dict(table.preview.orders))
@@ -155,13 +169,15 @@ def count_hierarchy(
         counted = _on_public_tree(table.preview.name, tally, domain, missing, outside)
     recipe = Recipe(
         weight or "", *bound_of(quota), blanks_out=missing == "other", marks=marks_in_order(said),
+        value="" if valued is None else valued.name, grid=0.0 if valued is None else valued.grid,
         left_out=out.as_pairs, derived=derived_as_pairs(table, [*chosen, *out.labels]), **said_of_file(table, options),
     )  # fmt: skip
     report = replace(counted.report, left_out=out.rows, recipe=recipe)
     found = replace(counted, report=report, source_digest=digest)
     totals = suspected(found, [(one.name, label) for one in tally.columns for label in one.unlisted_totals])
     told = (*table.notices, *report.notices, *notices(totals))
-    return replace(found, report=replace(report, notices=told, totals=totals))
+    found = replace(found, report=replace(report, notices=told, totals=totals))
+    return sums_of(found, clip) if clip else found
 
 
 def _checked_choice(table: TableReader, columns: Sequence[str], weight: str | None) -> list[str]:
@@ -227,7 +243,9 @@ def _nodes_of(
 
 def _with_units(data: Dataset, tally: Tally, pairs: Pairs, nodes: IntArray, other: int) -> Dataset:
     """Have a data set say what bounds on the records of a unit leave out."""
-    assert tally.quota is not None
+    if tally.quota is None:
+        values = pairs.values_on(data.tree, np.maximum(nodes, NOWHERE), other)
+        return replace(data, report=replace(data.report, values=values))
     rows = pairs.on(data.tree, np.maximum(nodes, NOWHERE), other, counts=data.counts, bound=tally.quota.contributions)
     return replace(data, report=replace(data.report, unit_rows=rows))
 

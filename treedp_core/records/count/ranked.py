@@ -14,6 +14,7 @@ from treedp_core.records.count import paths
 from treedp_core.records.count.counting import PathCounter, Words, with_other_leaf
 from treedp_core.records.count.table_counts import CodeArray, IntArray
 from treedp_core.records.unit_rows import MAX_TOTAL, MOST, UnitRows, unit_rows
+from treedp_core.records.values.leaf_values import LeafValues, leaf_values
 from treedp_core.tree import Tree
 
 NOWHERE: Final = 0
@@ -29,11 +30,14 @@ class RankCounter:
     ----------
     sizes : sequence of int
         As in `PathCounter`.
+    most : int
+        The largest rank that is told apart.
     """
 
-    def __init__(self, sizes: Sequence[int]) -> None:
-        self._counter: PathCounter | None = PathCounter([*sizes, MOST + 1])
-        self._strangers = np.zeros(MOST + 1, dtype=np.int64)
+    def __init__(self, sizes: Sequence[int], most: int = MOST) -> None:
+        self._most = most
+        self._counter: PathCounter | None = PathCounter([*sizes, most + 1])
+        self._strangers = np.zeros(most + 1, dtype=np.int64)
         self._n = 0
 
     def add(self, codes: Sequence[CodeArray], sizes: Sequence[int], ranks: IntArray) -> None:
@@ -44,13 +48,13 @@ class RankCounter:
         if self._counter is None:
             return
         is_record, lowest = ranks >= 0, np.minimum.reduce(list(codes))
-        ranks = np.minimum(ranks, MOST)
+        ranks = np.minimum(ranks, self._most)
         stranger, known = is_record & (lowest < 0), is_record & (lowest >= 0)
-        self._strangers += np.bincount(ranks[stranger], minlength=MOST + 1)
+        self._strangers += np.bincount(ranks[stranger], minlength=self._most + 1)
         self._n += int(np.count_nonzero(is_record))
         columns = [*(one[known] for one in codes), ranks[known].astype(np.int32)]
         try:
-            self._counter.add(columns, [*sizes, MOST + 1])
+            self._counter.add(columns, [*sizes, self._most + 1])
         except InputError:  # too many pairs
             self._counter = None
 
@@ -74,7 +78,7 @@ class Pairs:
     codes : (n, n_columns) int32
         Of the paths.
     ranks, records : (n,)
-    strangers : (MOST + 1,)
+    strangers : (most + 1,)
         Records of each rank whose path has no category.
     """
 
@@ -88,16 +92,22 @@ class Pairs:
 
         None where the records within the `bound` are not the `counts` (n_nodes,) that are there.
         """
-        ranks = np.arange(MOST + 1)
-        is_there = self.strangers > 0
-        where = np.concatenate([nodes, np.full(int(is_there.sum()), other)])
-        rank = np.concatenate([self.ranks, ranks[is_there]])
-        records = np.concatenate([self.records, self.strangers[is_there]])
+        where, rank, records = self._with_strangers(nodes, other)
         own, within = np.zeros(tree.n_nodes, dtype=np.int64), rank < bound
         np.add.at(own, where[within], records[within])
         if bound > MOST or not np.array_equal(tree.add_up(own), counts):
             return None
         return unit_rows(tree, where, rank, records)
+
+    def values_on(self, tree: Tree, nodes: IntArray, other: int) -> LeafValues | None:
+        """Return values, which stand as ranks, on a tree whose nodes (n,) are as in `on`; None where too many."""
+        return leaf_values(*self._with_strangers(nodes, other))
+
+    def _with_strangers(self, nodes: IntArray, other: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the node, the rank and the records of each pair, also of those whose path has no category."""
+        there = np.flatnonzero(self.strangers)
+        where = np.concatenate([nodes, np.full(there.size, other)])
+        return where, np.concatenate([self.ranks, there]), np.concatenate([self.records, self.strangers[there]])
 
 
 def beside_other(tree: Tree, nodes: IntArray, level_codes: Sequence[IntArray], words: Words) -> tuple[IntArray, int]:

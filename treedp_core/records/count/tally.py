@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +18,9 @@ from treedp_core.records.domain import Domain
 from treedp_core.records.read import text
 from treedp_core.records.read.table_reader import Progress, TableReader, refuse_no_rows
 from treedp_core.records.read.units import UnitQuota, UnitReader, unit_notices
+from treedp_core.records.unit_rows import MOST
+from treedp_core.records.values.column import ValueColumn
+from treedp_core.records.values.leaf_values import MOST_STEPS
 from treedp_core.words import plural, whole
 
 if TYPE_CHECKING:
@@ -60,31 +63,31 @@ def read_records(
     *,
     quota: UnitQuota | None = None,
     out: LeftOut,
-    marks: str | None = None,
+    marks: Mapping[str, str],
+    value: ValueColumn | None = None,
 ) -> Tally:
     """Pass once over the records; memory grows with distinct labels and paths only."""
-    from treedp_core.records.read import columns as cells
     from treedp_core.records.read.numbers import amounts as amounts_of
 
-    listed = domain.vocabularies if domain.source is DomainSource.PUBLIC else (None,) * len(chosen)
-    columns = [
-        cells.LabelColumn(column, labels, table.first_row) for column, labels in zip(chosen, listed, strict=True)
-    ]
-    for column in columns:
-        if column.is_listed:
-            _treat_special(column, domain, missing)
+    columns = _label_columns(table, chosen, domain, missing)
     counter = counting.PathCounter([max(1, column.size) for column in columns], weight is not None)
-    tally = Tally(columns, counter, quota=quota, ranked=None if quota is None else RankCounter(counter.sizes))
+    tally = Tally(columns, counter, quota=quota)
+    if quota is not None or value is not None:
+        tally.ranked = RankCounter(counter.sizes, MOST if value is None else MOST_STEPS)
     reader = UnitReader(quota, table.first_row)
     read = [*chosen, *reader.columns]
     read += out.beside(read)
-    with table.reading(read, [] if weight is None else [weight]) as batches:
+    numbers = [weight] if weight is not None else [] if value is None else [value.name]
+    with table.reading(read, numbers) as batches:
         for arrays, done in batches:
             row = table.first_row + tally.rows
             kept = out.kept(dict(zip(read, arrays, strict=False)), tally.rows)
             labels = [without(array, kept) for array in arrays[: len(chosen)]]
             codes = [column.codes(array, tally.rows) for column, array in zip(columns, labels, strict=True)]
-            amounts = None if weight is None else amounts_of.weights(arrays[-1], weight, row, marks, kept)
+            amounts = None if weight is None else amounts_of.weights(arrays[-1], weight, row, marks.get(weight), kept)
+            if value is not None and tally.ranked is not None:
+                steps = value.steps(arrays[-1], row, kept, marks.get(value.name, "."))
+                tally.ranked.add(codes, [column.size for column in columns], steps)
             if quota is not None:
                 kept = _within(tally, reader, arrays[len(chosen)], codes, kept)
             if kept is not None:
@@ -102,6 +105,20 @@ def read_records(
         tally.notices += _column_notices(column)
     tally.notices += [*out.notices(), *unit_notices(quota, tally.largest)]
     return tally
+
+
+def _label_columns(table: TableReader, chosen: Sequence[str], domain: Domain, missing: str) -> list[LabelColumn]:
+    """Return the columns of the levels, with a place for what is listed nowhere or blank."""
+    from treedp_core.records.read import columns as cells
+
+    listed = domain.vocabularies if domain.source is DomainSource.PUBLIC else (None,) * len(chosen)
+    columns = [
+        cells.LabelColumn(column, labels, table.first_row) for column, labels in zip(chosen, listed, strict=True)
+    ]
+    for column in columns:
+        if column.is_listed:
+            _treat_special(column, domain, missing)
+    return columns
 
 
 def _within(

@@ -22,7 +22,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui.inputs.refusals import refusal
 from pages.ui.inputs.settings import CONTRIBUTIONS
-from pages.ui.inputs.text import alert, lit, literal_sentence, refusal_text, small_print
+from pages.ui.inputs.text import alert, lit, refusal_text
 from pages.ui.jobs.memory_budget import ROOM
 from pages.ui.session import uploads
 from pages.ui.tables import result, session_tables, store
@@ -30,21 +30,19 @@ from pages.ui.tables.result import State
 from pages.ui.tables.upload_slot import COME, Asks, Candidate, Counting, Slot, Table, read_file, slot_of
 from pages.ui.tables.worker_read import Counted, Reading, say, say_refused
 from pages.ui.upload import required_tables
+from pages.ui.upload.reading_options import ask_options, ask_sheet, ask_sheet_by_name, first_rows, options_said
 from pages.ui.upload.table_cards import card, put_back_offer, waiting
 from treedp_core.checks import InputError
 from treedp_core.cli import LEVELS_VARIABLE
 from treedp_core.notebook.code import call
 from treedp_core.notebook.file.call_json import answers
-from treedp_core.records import HeldColumns, ReadOptions, count_hierarchy, domain_taken_from_the_data, inspect
+from treedp_core.records import HeldColumns, count_hierarchy, domain_taken_from_the_data, inspect
 from treedp_core.records.derive.derivation import levels_said
-from treedp_core.records.read.layout.encodings import CANDIDATES
-from treedp_core.records.read.layout.options import GUESSED, guessed
+from treedp_core.records.read.layout.options import GUESSED
 from treedp_core.records.read.readers import formats
-from treedp_core.records.read.sniff import DELIMITERS, QUOTE, Preview
+from treedp_core.records.read.sniff import Preview
 from treedp_core.records.worker_read import look_at
-from treedp_core.words import plural
 
-PREVIEW_COLUMNS: Final = 30
 EACH_ROW: Final = "Each row is one record"
 
 
@@ -141,8 +139,8 @@ def choose_columns(file: Candidate, form: Callable[[Table], Count | None]) -> No
     if table is None:
         return
     with rows:
-        _sheet(table)
-        _first_rows(table.preview)
+        ask_sheet(table)
+        first_rows(table.preview)
     for code, sentence in table.preview.notices:
         if code != GUESSED:  # which stands beside the control that changes it
             notice(code, sentence)
@@ -214,23 +212,22 @@ def _looked_at(file: Candidate, place: DeltaGenerator) -> Table | None:
     if isinstance(file.origin, HeldColumns):
         return _of_columns(file)
     with place:
-        options = _options_said(file)
+        options = options_said(file)
     room = 0 if file.asks == "prior" else session_tables.columns_room()
     work = partial(look_at, file.content, name=file.name, options=options, limit=room)
     found = read_file(file, "look", options, work)
     if not found.is_ready:
         say(found)
         with place:
-            _ask_options(file, None)
+            ask_options(file, None)
         if found.error is not None and file.name.lower().endswith(".xlsx"):
-            st.text_input("Sheet", key=_sheet_key(file, "named"), max_chars=100, placeholder="the first one",
-                          help="Its name, where the workbook shows several.")  # fmt: skip
+            ask_sheet_by_name(file)
         return None
     preview, columns = found.here()
     if columns is not None:
         ROOM.note_columns(columns)
     with place:
-        _ask_options(file, preview)
+        ask_options(file, preview)
     options = replace(preview.options, sheet=preview.sheet or None)
     before = {} if columns is None else _before(file, columns, None)
     return Table(file, preview, options, columns, before or _said_at_the_start(file, preview))
@@ -334,96 +331,3 @@ def _put_in_use(table: Table, ran: Counted, *, afresh: bool) -> None:
     slot.revision += is_new or afresh
     st.session_state[COME] = st.session_state.get(COME, 0) + (not afresh)
     st.rerun()
-
-
-_NONE: Final = "none"
-_ASKED: Final[Mapping[str, tuple[str, Sequence[str], str]]] = {
-    "encoding": ("Encoding", ("utf-8", *CANDIDATES), "Of a text file; another one can be typed."),
-    "delimiter": ("Delimiter", list(DELIMITERS), "What stands between the cells of a text file."),
-    "header": ("Header row", list(map(str, range(1, 10))), "Names the columns; 3-4 where two rows do. What is above it "
-               "is left out."),
-    "footer": ("Lines below the table", list(map(str, range(10))), "How many of the last lines are no records."),
-    "quote": ("Quotation mark", [QUOTE, "'"], "What stands around cells of a text file."),
-    "escape": ("Before a quotation mark", [_NONE, "\\"], "What stands before one within a cell, if it is not doubled."),
-    "short": ("Short rows", [_NONE, "blank"], "What stands for the cells that a row lacks at its end."),
-    "unnamed": ("Cell without a name", [_NONE, "first", "last"], "Which cell of each row the header has no name for."),
-}  # fmt: skip
-"""Options of a file: what they are called, may be, and mean."""
-
-
-def _option_key(file: Candidate, name: str) -> str:
-    return file.key(name) if name in ("encoding", "delimiter") else file.key(name, file.id)
-
-
-def _options_said(file: Candidate) -> ReadOptions:
-    """Return what was said of a file; the rest is found out."""
-    given = {name: st.session_state.get(_option_key(file, name)) for name in ("part", *_ASKED)}
-    said = {name: None if one is None else "" if one == _NONE else str(one) for name, one in given.items()}
-    return ReadOptions(**said, sheet=_sheet_said(file) or required_tables.sheet_of(file.name))
-
-
-def _ask_options(file: Candidate, preview: Preview | None) -> None:
-    """Ask how a file is read; what was found out stands in each field, and why below it, until something else is said.
-
-    What was found out or said is asked in sight, the rest in a fold.
-    """
-    if preview is not None and preview.kind not in ("CSV", "Excel"):
-        return
-    found = {} if preview is None else guessed(preview.notices)
-    in_sight = [name for name in _ASKED if name in found or st.session_state.get(_option_key(file, name)) is not None]
-    for name in in_sight:
-        _ask_option(file, name, preview)
-        if name in found:
-            small_print(literal_sentence(found[name]))
-    with st.expander("Reading options", icon=":material/tune:"):  # no popover, as it may stand in one
-        sides = st.columns(2)
-        for at, name in enumerate(one for one in _ASKED if one not in in_sight):
-            with sides[at % 2]:
-                _ask_option(file, name, preview)
-
-
-def _ask_option(file: Candidate, name: str, preview: Preview | None) -> None:
-    label, offered, help_text = _ASKED[name]
-    found = "" if preview is None else getattr(preview, name, None) or getattr(preview.options, name) or ""
-    st.selectbox(
-        label, offered, index=None, key=_option_key(file, name), accept_new_options=True, help=help_text,
-        placeholder=DELIMITERS.get(found, found) or "found out", format_func=lambda one: DELIMITERS.get(one, one),
-    )  # fmt: skip
-
-
-def _sheet_key(file: Candidate, how: str = "chosen") -> str:
-    return file.key(f"sheet_{how}", file.id)
-
-
-def _sheet_said(file: Candidate) -> str | None:
-    """The sheet that was chosen; or named, where the one before could not be read, and so none was offered."""
-    said = [st.session_state.get(_sheet_key(file, how)) for how in ("named", "chosen")]
-    return next(filter(None, said), None)
-
-
-def _sheet(table: Table) -> None:
-    """Ask which sheet of a workbook, or other table in a file, is read, where there are several; it is then fixed."""
-    file, sheets = table.file, table.preview.sheets
-    if len(sheets) > 1 and not isinstance(file.origin, HeldColumns):
-        st.selectbox("Sheet", sheets, key=_sheet_key(file), index=sheets.index(table.preview.sheet),
-                     help="Those that the workbook shows; records of one sheet are counted.")  # fmt: skip
-    parts, part = table.preview.parts, table.preview.options.part
-    if len(parts) > 1 and not isinstance(file.origin, HeldColumns):
-        at = parts.index(part) if part in parts else None
-        st.selectbox("Records", parts, key=_option_key(file, "part"), index=at,
-                     help="The tables in the file; records of one of them are counted.")  # fmt: skip
-    if told := guessed(table.preview.notices).get("part"):
-        small_print(literal_sentence(told))
-
-
-def _first_rows(preview: Preview) -> None:
-    columns = preview.columns
-    shown = columns[:PREVIEW_COLUMNS]
-    cells = {name: [row[j] if j < len(row) else "" for row in preview.rows[:8]] for j, name in enumerate(shown)}
-    more = f", the first {PREVIEW_COLUMNS} of them shown" if len(columns) > PREVIEW_COLUMNS else ""
-    between = f", {DELIMITERS[preview.delimiter]} between cells" if preview.delimiter in DELIMITERS else ""
-    read = f", {preview.encoding}{between}" if preview.encoding else ""
-    size = "" if preview.n_rows is None else f", {plural(preview.n_rows, 'row')}"
-    about = f"{preview.kind}{read}{size}, {plural(len(columns), 'column')}{more}. First rows: NOT PRIVATE."
-    with st.expander(about, icon=":material/table:", expanded=bool(guessed(preview.notices))):
-        st.dataframe(cells, hide_index=True, height="content", alt=f"First rows of a table of {len(columns)} columns")

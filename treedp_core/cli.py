@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import glob
 import ipaddress
 import json
 import os
@@ -65,8 +66,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return SUBCOMMANDS[words[0]](words[1:])
     given = _parser().parse_args(words)
     try:
+        if len(given.file) > 1:
+            raise InputError(
+                "FILE_SEVERAL",
+                f"Got {len(given.file)} files: give their folder, or a pattern in quotation marks, such as '*.csv'.",
+            )
         env = environment(
-            os.environ, given.file, network=given.allow_network, save=given.save, plugins=given.plugin,
+            os.environ, "".join(given.file) or None, network=given.allow_network, save=given.save, plugins=given.plugin,
             classroom=given.classroom, hosts=given.host, levels=given.levels,
         )  # fmt: skip
         load_plugins(env)
@@ -289,6 +295,8 @@ def _readable(file: str) -> Path:
     try:
         path = Path(file).expanduser().absolute()
         there, readable = path.is_file() or path.is_dir(), os.access(path, os.R_OK)
+        if not there and glob.has_magic(file):
+            there = readable = next(glob.iglob(str(path), recursive=True), None) is not None
     except (OSError, ValueError, RuntimeError):  # too long a name, a NUL in it, no home folder
         there = readable = False
     if not there:
@@ -352,9 +360,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "file",
-        nargs="?",
+        nargs="*",
         metavar="FILE",
-        help=f"a local file of records, of any size, or a notebook ({NOTEBOOK}): every change is written to it",
+        help="a local file of records, of any size; a folder of them, or a pattern in quotation marks, 'leaves/*.csv'; "
+        f"or a notebook ({NOTEBOOK}): every change is written to it",
     )
     parser.add_argument(
         "--levels", nargs="+", action="extend", default=[], metavar="LEVEL",

@@ -261,6 +261,17 @@ def test_a_backslash_before_a_quotation_mark_is_found() -> None:
     assert inspect(plain).options == ReadOptions(), "a backslash is a backslash where the rows are even without"
 
 
+def test_the_list_in_a_file_of_an_archive_is_found_out_once_and_then_fixed() -> None:
+    wrapped, plain = json.dumps({"items": RECORDS}).encode(), json.dumps(RECORDS).encode()
+    for content, fixed in ((wrapped, "towns.json:items"), (plain, "towns.json:")):
+        archive = zipped({"a.csv": b"x\n1\n", "towns.json": content})
+        options = inspect(archive, options=ReadOptions(part="towns.json")).options
+        assert options.part == fixed
+        assert counts(archive, "region", "city", options=ReadOptions(part=fixed)) == by_pandas(ROWS, 0, 1)
+    with pytest.raises(InputError, match="no array of records"):
+        inspect(zipped({"a.csv": b"x\n1\n", "towns.json": wrapped}), options=ReadOptions(part="towns.json:"))
+
+
 @pytest.mark.parametrize("kind", FILES)
 def test_what_was_found_out_reads_the_file_alike_once_it_is_fixed(kind: str) -> None:
     """As a plan does, which names no record: nothing is found out then."""

@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset, count_hierarchy, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.derive import times
+from treedp_core.records.derive.bands import bands_of_equal_share
 from treedp_core.records.derive.derivation import DERIVATIONS, Derivation, Derived, derived_of
 from treedp_core.records.derive.spellings import REST
+from treedp_core.records.edges import numbers_from_text
 from treedp_core.records.recipe import Recipe, as_json, recipe_of
 
 FREE = domain_taken_from_the_data()
@@ -115,6 +117,28 @@ def test_codes_are_cut_and_numbers_are_put_in_bands() -> None:
     assert paths(data) == expected
 
 
+def test_open_bands_hold_what_lies_beyond_and_shares_are_those_of_pandas() -> None:
+    rng = np.random.default_rng(4)
+    ages = pd.Series(rng.integers(-5, 120, 2_000))
+    data = count_hierarchy(pa.table({"age": ages}), ["band"], domain=FREE, derive={"band": "age:bands:18; 65/open"})
+    cut = pd.cut(ages, [-np.inf, 18, 65, np.inf], right=False).cat.codes
+    assert [data.labels.path(node)[0] for node in (1, 2, 3)] == ["(-∞, 18)", "[18, 65)", "[65, ∞)"]
+    assert data.counts.tolist() == [2_000, *(int((cut == i).sum()) for i in range(3))]
+    for n in (2, 3, 7, 20):
+        inner = numbers_from_text(bands_of_equal_share(pa.table({"age": ages}), "age", n).removesuffix("/open"))
+        wanted = ages.quantile([i / n for i in range(1, n)], interpolation="higher")
+        assert np.abs(np.array(inner) - wanted.to_numpy()).max() <= 1
+        sizes = np.bincount(np.searchsorted(inner, ages, side="right"))
+        assert sizes.size == n and np.abs(sizes - 2_000 / n).max() <= ages.value_counts().max()
+    skewed = pa.table({"x": [0] * 90 + list(range(1, 11))})
+    assert bands_of_equal_share(skewed, "x", 4) == "1/open"
+    for n, table, says in ((1, skewed, "from 2 to"), (2, pa.table({"x": [3, 3, None]}), "two different numbers")):
+        with pytest.raises(InputError, match=says):
+            bands_of_equal_share(table, "x", n)
+    with pytest.raises(InputError, match="edges that ascend"):
+        Derived("c", "bands", "65; 18/open")
+
+
 def test_spellings_own_names_and_a_list_with_the_rest() -> None:
     cities = ["Köln", "Köln ", "Ko\u0308ln", "KÖLN", "Ulm", "Bonn", ""]
     table = pa.table({"city": cities})
@@ -131,7 +155,7 @@ def test_spellings_own_names_and_a_list_with_the_rest() -> None:
 LABELS = st.text(string.ascii_letters + string.digits + " .-:/ö", max_size=12)
 RULES = {
     "time": st.sampled_from(["year", "month/dmy", "week", "hour/mdy"]), "prefix": st.sampled_from(["1", "2", "5"]),
-    "bands": st.just("0; 1; 5; 50"), "spelling": st.sampled_from(["spaces", "case"]),
+    "bands": st.sampled_from(["0; 1; 5; 50", "1; 5/open"]), "spelling": st.sampled_from(["spaces", "case"]),
     "names": st.just('{"a": "b"}'), "keep": st.just('["a", "1"]'),
     "frequent": st.just('["b"]'),
 }  # fmt: skip

@@ -25,6 +25,7 @@ from gallery import MOST_BYTES, pictures
 from sample_data.catalogue import count_sample
 from treedp_core import cli
 from treedp_core.notebook.code import call
+from treedp_core.records import count_hierarchy, domain_taken_from_the_data
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -102,6 +103,23 @@ def test_a_file_is_handed_over_by_its_absolute_path(
     monkeypatch.chdir(tmp_path)
     cli.main(["my data.csv", "--port", str(free_port())])
     assert started[0][1]["TREEDP_FILE"] == str(tmp_path / "my data.csv")
+
+
+def test_a_pattern_in_quotation_marks_names_several_files_and_files_one_by_one_do_not(
+    started: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("city\nUlm\n")
+    monkeypatch.chdir(tmp_path)
+    cli.main(["*.csv", "--levels", "city", "--port", str(free_port())])
+    assert started[0][1]["TREEDP_FILE"] == str(tmp_path / "*.csv")
+    data = count_hierarchy(started[0][1]["TREEDP_FILE"], ["city"], domain=domain_taken_from_the_data())
+    assert data.counts.tolist() == [2, 2]
+    assert cli.main(["a.csv", "b.csv"]) == 2
+    assert capsys.readouterr().err == (
+        "treedp: Got 2 files: give their folder, or a pattern in quotation marks, such as '*.csv'.\n"
+    )
+    assert cli.main(["*.tsv"]) == 2 and "no file or folder '*.tsv'" in capsys.readouterr().err
 
 
 def test_a_file_of_an_earlier_run_is_not_handed_over() -> None:

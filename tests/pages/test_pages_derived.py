@@ -201,3 +201,44 @@ def test_a_date_that_can_be_read_in_two_ways_is_offered_in_both_and_each_says_wh
     assert [one.label for one in app.button if one.label.startswith("at: ")] == [
         "at: year › month (`03/05/2024 is 2024-05`)", "at: year › month (`03/05/2024 is 2024-03`)",
     ]  # fmt: skip
+
+
+def test_categories_of_the_data_are_said_to_be_public_by_one_press_and_are_then_a_list() -> None:
+    app = count(press(opened(), "born: year"))
+    there = paths(app)
+    assert held(app).domain_source is DomainSource.FROM_DATA and any("Not private" in one.value for one in app.warning)
+    press(app, "These categories are public")
+    assert not app.exception and not app.warning and codes(app) == []
+    assert held(app).domain_source is DomainSource.PUBLIC and held(app).counts[0] == len(FRAME)
+    assert {path: n for path, n in paths(app).items() if n} == there
+    assert held(app).labels.path(held(app).other_leaf) == ("(other)",)
+    assert labelled(app.radio, "Which categories").value == "leaves"
+    labelled(app.pills, "Levels").set_value(["year of born"]).run()
+    years = FRAME.born.str[:4].value_counts()
+    assert held(app).domain_source is DomainSource.PUBLIC and years.to_dict() == {
+        held(app).labels.path(node)[0]: int(held(app).counts[node]) for node in (1, 2)
+    }
+    plan = open_page("plan", held(app), plan_view="handover")
+    assert not any("taken from the data" in one.value for one in (*plan.error, *plan.warning, *plan.markdown))
+
+
+def test_edges_of_bands_are_read_off_a_public_file_and_never_off_the_one_that_is_counted() -> None:
+    app = opened()
+    labelled(app.selectbox, "Column").set_value(list(FRAME.columns).index("age")).run()
+    public = pd.DataFrame({"age": [*range(100)], "x": 1}).to_csv(index=False).encode()
+    shares = next(one for one in app.file_uploader if "public file" in one.label)
+    shares.upload("public.csv", public).run()
+    labelled(app.pills, "Into levels").set_value([]).run()
+    count(press(app, "Make"))
+    assert not app.exception and codes(app) == []
+    ((_, how),) = held(app).report.recipe.derived
+    assert how == "age:bands:25; 50; 75/open"
+    cut = pd.cut(FRAME.age, [-float("inf"), 25, 50, 75, float("inf")], right=False).cat.codes
+    labels = ["(-∞, 25)", "[25, 50)", "[50, 75)", "[75, ∞)"]
+    assert paths(app) == {(labels[code],): n for code, n in cut.value_counts().sort_index().items()}
+    assert [path[0] for path in paths(app)] == labels  # from low to high
+    app = opened()
+    labelled(app.selectbox, "Column").set_value(list(FRAME.columns).index("age")).run()
+    shares = next(one for one in app.file_uploader if "public file" in one.label)
+    shares.upload("same.csv", FRAME.to_csv(index=False).encode()).run()
+    assert "the file that is counted" in app.error[0].value

@@ -7,12 +7,13 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from oracles_pages import RAGGED, answer, dataset, figure, open_page, pick, table, with_units, words
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
-from treedp_core.records import Dataset, count_hierarchy, domain_of_values
+from treedp_core.records import Dataset, count_hierarchy, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.unit_rows import UnitRows
 from treedp_core.studies.protects.unit_bound import (
     BOUNDS,
@@ -21,6 +22,7 @@ from treedp_core.studies.protects.unit_bound import (
     bounds_with,
     chances,
     paid_choices,
+    public_units,
     thresholds,
 )
 from treedp_core.tree import Tree
@@ -262,3 +264,29 @@ def test_a_column_of_units_is_chosen_beside_the_handle_and_counted_at_once() -> 
     pick(app, pro_bound=7).button(key="bound_use").click().run()
     assert app.session_state["_from_file"]["upload"].data.report.recipe.bound == 7
     assert app.session_state["_from_file"]["upload"].data.total == counted(7).total
+
+
+@pytest.mark.usefixtures("own_jobs")
+def test_public_records_stand_for_the_units_of_the_data_until_they_are_removed() -> None:
+    app = open_page("protects", UNITS, pro_view="bound")
+    levels = UNITS.labels.level_names[1:]
+    rows = [(*(f"{name}{n % 2}" for name in levels), f"u{n // 9}") for n in range(90)]
+    public = pd.DataFrame(rows, columns=[*levels, "who"])
+    app.file_uploader[0].upload("last year.csv", public.to_csv(index=False).encode()).run()
+    next(one for one in app.selectbox if one.label == "Unit column").set_value("who").run()
+    app.button(key="pro_prior_count").click().run()
+    pick(app, pro_bound=2)
+    known = count_hierarchy(public, levels, domain=domain_taken_from_the_data(), unit="who")
+    found = unit_bound.bound_on_units(BoundInputs(bound=2), Tables(UNITS, prior=known))
+    assert not app.exception and found.answer in answer(app) and "70 records" in found.answer
+    app.button(key="pro_prior_remove").click().run()
+    assert found.answer not in answer(app)
+
+
+def test_public_units_are_others_and_named() -> None:
+    with pytest.raises(InputError, match="the data themselves"):
+        public_units(UNITS, UNITS)
+    with pytest.raises(InputError, match="named by a column"):
+        public_units(UNITS, dataset(RAGGED.tree, [5] * RAGGED.tree.n_leaves))
+    other = replace(RAGGED, counts=2 * RAGGED.counts)
+    assert public_units(other, UNITS) is UNITS

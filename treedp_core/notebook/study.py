@@ -25,7 +25,7 @@ from treedp_core.records.dataset import unchanged
 WAITING: Final = "shelf"
 WAITING_BINS: Final = "shelf_cdf"
 PINNED: Final = "pinned"
-SLOTS: Final = ("upload", "file", "cdf", "bud_prior", WAITING, WAITING_BINS, PINNED)
+SLOTS: Final = ("upload", "file", "cdf", "bud_prior", "pro_prior", WAITING, WAITING_BINS, PINNED)
 """Where a session keeps a table: in use, a column in bins, a prior, waiting on the shelf, its column in bins too, or
 only because cells were made of it."""
 MAX_TABLES: Final = 12

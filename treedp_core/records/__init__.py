@@ -8,7 +8,7 @@ from treedp_core.records.count.bins import count_bins
 from treedp_core.records.count.hierarchy import count_hierarchy
 from treedp_core.records.count.table_counts import count_table
 from treedp_core.records.dataset import Dataset, DomainSource, Labels, ReadReport
-from treedp_core.records.domain import domain_of_paths, domain_of_values, domain_taken_from_the_data
+from treedp_core.records.domain import domain_of_leaves, domain_of_paths, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.read.readers import HeldColumns, inspect
 from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.recipe import Recipe
@@ -24,6 +24,7 @@ __all__ = [
     "count_bins",
     "count_hierarchy",
     "count_table",
+    "domain_of_leaves",
     "domain_of_paths",
     "domain_of_values",
     "domain_taken_from_the_data",

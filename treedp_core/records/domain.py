@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,10 @@ from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.read.table_reader import open_table, refuse_no_rows
 from treedp_core.tree import AnyArray, Tree
+from treedp_core.words import whole
+
+MOST_LEAVES: Final = 2_000
+"""Leaves that a domain lists one by one in code at most."""
 
 # A domain file: the leaf paths that exist, one per row.
 
@@ -121,7 +126,7 @@ IntArray = NDArray[np.int64]
 class Domain:
     """The categories of each column and which combinations of them are leaves.
 
-    Use `domain_of_values`, `domain_of_paths` or `domain_taken_from_the_data` to make one.
+    Use `domain_of_values`, `domain_of_paths`, `domain_of_leaves` or `domain_taken_from_the_data` to make one.
 
     Parameters
     ----------
@@ -258,6 +263,41 @@ def domain_of_values(values: Mapping[str, Sequence[str]] | Sequence[Sequence[str
     lists = tuple(_listed(str(name), labels) for name, labels in named.items())
     names = tuple(text.normalise(str(name)) for name in named) if is_named else ()
     return Domain(DomainSource.PUBLIC, lists, names=names)
+
+
+def domain_of_leaves(leaves: Mapping[str, Sequence[str]]) -> Domain:
+    """Return the public domain of these leaves, which somebody says are public, wherever the list came from.
+
+    Parameters
+    ----------
+    leaves : mapping from column name to labels (n_leaves,)
+        A label for each leaf, columns in the order of the levels; empty deeper cells end a path early. At most
+        `MOST_LEAVES`: what is longer has a file of its own, see `domain_of_paths`.
+
+    Raises
+    ------
+    InputError
+        ``TOO_MANY_NODES``, ``DOMAIN_EMPTY``, and the codes of `domain_of_paths`.
+
+    Examples
+    --------
+    >>> domain_of_leaves({"region": ["North", "North", "Abroad"], "city": ["Kiel", "Ulm", ""]}).tree.n_children.tolist()
+    [2, 2, 0, 0, 0]
+    """
+    import pyarrow as pa
+
+    levels_checked(len(leaves))
+    sizes = {len(labels) for labels in leaves.values()}
+    if len(sizes) != 1 or 0 in sizes:
+        raise InputError("DOMAIN_EMPTY", "Expected as many labels of every level, one for each leaf, and at least one.")
+    if max(sizes) > MOST_LEAVES:
+        raise InputError(
+            "TOO_MANY_NODES",
+            f"At most {whole(MOST_LEAVES)} leaves are listed one by one, got {whole(max(sizes))}; list them in a file.",
+        )
+    names = [str(name) for name in leaves]
+    columns = [pa.array(map(str, labels), pa.string()) for labels in leaves.values()]
+    return domain_of_paths(pa.table(columns, names), names, records_are_public=True)
 
 
 def domain_taken_from_the_data() -> Domain:

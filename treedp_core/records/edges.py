@@ -34,7 +34,7 @@ _EXACT_POWER: Final = 22
 _NUMBER: Final = r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*"
 _THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
 """A number with a point that may stand between thousands."""
-_INTERVAL: Final = re.compile(rf"([\[(]){_NUMBER},{_NUMBER}([\])])", re.ASCII)
+_INTERVAL: Final = re.compile(rf"([\[(])(\s*-∞\s*|{_NUMBER}),(\s*∞\s*|{_NUMBER})([\])])", re.ASCII)
 _CLOSED_BELOW: Final = "[)"
 _CLOSED_ABOVE: Final = "(]"
 
@@ -109,7 +109,21 @@ def own_edges(edges: Iterable[float]) -> FloatArray:
 
 
 def edges_from_text(text: str) -> tuple[float, ...]:
-    """Return edges as people type them: decimal points, between spaces or semicolons.
+    """Return edges as `numbers_from_text` reads them.
+
+    Raises
+    ------
+    InputError
+        The codes of `numbers_from_text` and `own_edges`.
+
+    >>> edges_from_text("0 5 18 65 100") == edges_from_text("0; 5; 18; 65; 100") == edges_from_text("0, 5, 18, 65, 100")
+    True
+    """
+    return tuple(own_edges(numbers_from_text(text)).tolist())
+
+
+def numbers_from_text(text: str) -> tuple[float, ...]:
+    """Return numbers as people type edges: decimal points, between spaces or semicolons.
 
     Commas only stand between numbers, with a space behind: "0,5" may be one number or two. Where three digits follow
     every point, these may stand between thousands.
@@ -117,10 +131,10 @@ def edges_from_text(text: str) -> tuple[float, ...]:
     Raises
     ------
     InputError
-        ``BOUNDS`` for what is no number, or could be read in two ways; and the codes of `own_edges`.
+        ``BOUNDS`` for what is no number, or could be read in two ways.
 
-    >>> edges_from_text("0 5 18 65 100") == edges_from_text("0; 5; 18; 65; 100") == edges_from_text("0, 5, 18, 65, 100")
-    True
+    >>> numbers_from_text("18, 65")
+    (18.0, 65.0)
     """
     parts = [part for part in re.split(r"[;\s]+|,\s+", text.strip()) if part]
     for part in parts:
@@ -133,7 +147,7 @@ def edges_from_text(text: str) -> tuple[float, ...]:
             f"Expected edges that can be read in one way only, got {echo(two)}: write {two.replace('.', '')} for "
             f"thousands, {two}0 for decimals.",
         )
-    return tuple(own_edges(map(float, parts)).tolist())
+    return tuple(map(float, parts))
 
 
 def edges_as_text(edges: Iterable[float]) -> str:
@@ -186,14 +200,13 @@ def edges_of_labels(labels: Iterable[str]) -> FloatArray | None:
     edges: list[float] = []
     closed: list[str] = []
     for label in labels:
-        found = _INTERVAL.fullmatch(label)
-        if found is None:
+        if _INTERVAL.fullmatch(label) is None:
             return None
-        low, high = float(found[2]), float(found[3])
+        low, high = ends_of_interval(label)
         if not low < high or (edges and edges[-1] != low):
             return None
         edges += [high] if edges else [low, high]
-        closed.append(found[1] + found[4])
+        closed.append(label[0] + label[-1])
     if not edges or not math.isfinite(edges[-1] - edges[0]):
         return None
     below = set(closed[:-1]) <= {_CLOSED_BELOW} and closed[-1] in (_CLOSED_BELOW, "[]")
@@ -213,12 +226,12 @@ def are_intervals(labels: Iterable[str]) -> bool:
 def ends_of_interval(label: str) -> tuple[float, float]:
     """Return the lower and the upper end of a label that is written as an interval.
 
-    >>> ends_of_interval("[5, 18)")
-    (5.0, 18.0)
+    >>> ends_of_interval("[5, 18)"), ends_of_interval("[65, ∞)")
+    ((5.0, 18.0), (65.0, inf))
     """
-    found = _INTERVAL.fullmatch(label)
-    assert found is not None
-    return float(found[2]), float(found[3])
+    assert _INTERVAL.fullmatch(label)
+    low, high = label[1:-1].replace("∞", "inf").split(",")
+    return float(low), float(high)
 
 
 def bin_finder(edges: FloatArray) -> Callable[[FloatArray], IntArray]:

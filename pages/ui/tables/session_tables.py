@@ -20,8 +20,9 @@ from pages.ui.session.uploads import is_public
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError, echo
 from treedp_core.notebook.code import Ran, call, path_read
+from treedp_core.notebook.file.call_json import LISTED
 from treedp_core.notebook.study import PINNED, WAITING, WAITING_BINS, Table, visible
-from treedp_core.records import Dataset, HeldColumns, count_hierarchy, domain_of_values, domain_taken_from_the_data
+from treedp_core.records import Dataset, HeldColumns, count_hierarchy, domain_taken_from_the_data
 from treedp_core.records.domain import Domain
 from treedp_core.records.read.column_cache import HELD_BYTES
 
@@ -97,9 +98,9 @@ class Kept:
             return None
         if domain.function is domain_taken_from_the_data:
             return domain
-        lists = domain.args[0] if domain.function is domain_of_values else None
+        lists = domain.args[0] if domain.function in LISTED else None
         if isinstance(lists, dict) and set(columns) <= set(lists):
-            return call(domain_of_values, {name: lists[name] for name in columns}).named("domain")
+            return call(domain.function, {name: lists[name] for name in columns}).named("domain")
         return None
 
 

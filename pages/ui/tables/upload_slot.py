@@ -134,7 +134,9 @@ def _told(look: MarksLook, marks: str) -> str:
 
 
 T = TypeVar("T")
-Asks = Literal["tree", "bins", "prior"]
+Asks = Literal["tree", "bins", "prior", "units"]
+FROM_ELSEWHERE: Final[tuple[Asks, ...]] = ("prior", "units")
+"""What a file is wanted for that is read beside the data, once: its columns are not kept."""
 COME: Final = "_counts_come"
 """In the session: how many counts have come of those that were asked for by *Count*."""
 
@@ -261,7 +263,7 @@ class Table:
         given |= {key: one.work for key, one in how.items() if isinstance(one, Reading)}
         origin = self.columns if self.is_whole else self.file.content
         work = partial(read, count, origin, columns, name=self.file.name, **given)
-        path = File(self.file.path or self.file.name, PRIOR if self.file.asks == "prior" else "DATA")
+        path = File(self.file.path or self.file.name, PRIOR if self.file.asks in FROM_ELSEWHERE else "DATA")
         ran = call(count, path, columns, **code).named("data")
         return Reading(work, ran) if then is None else Reading(work, ran, then)
 

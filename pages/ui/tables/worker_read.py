@@ -6,6 +6,7 @@ worker ends, and what is in use stays.
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -97,7 +98,8 @@ def by_worker(
 def limits_of(content: Content, instead: str = GROUP) -> Limits:
     """Return what a worker that reads a file may take up."""
     if isinstance(content, Path):
-        files = content.rglob("*") if content.is_dir() else [content]
+        named = [content] if content.exists() else map(Path, glob.glob(str(content), recursive=True))
+        files = content.rglob("*") if content.is_dir() else named
         size = sum(one.stat().st_size for one in files if one.is_file())  # whoever reads it says that it is gone
     else:
         size = content.n_bytes if isinstance(content, HeldColumns) else len(content)

@@ -96,7 +96,8 @@ def ask_sheet(table: Table) -> None:
                      help="Those that the workbook shows; records of one sheet are counted.")  # fmt: skip
     parts, part = table.preview.parts, table.preview.options.part
     if len(parts) > 1 and not isinstance(file.origin, HeldColumns):
-        at = parts.index(part) if part in parts else None
+        named = part if part in parts else (part or "").partition(":")[0]
+        at = parts.index(named) if named in parts else None
         st.selectbox("Records", parts, key=_option_key(file, "part"), index=at,
                      help="The tables in the file; records of one of them are counted.")  # fmt: skip
     if told := guessed(table.preview.notices).get("part"):

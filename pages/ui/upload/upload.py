@@ -27,7 +27,7 @@ from pages.ui.jobs.memory_budget import ROOM
 from pages.ui.session import uploads
 from pages.ui.tables import result, session_tables, store
 from pages.ui.tables.result import State
-from pages.ui.tables.upload_slot import COME, Asks, Candidate, Counting, Slot, Table, read_file, slot_of
+from pages.ui.tables.upload_slot import COME, FROM_ELSEWHERE, Asks, Candidate, Counting, Slot, Table, read_file, slot_of
 from pages.ui.tables.worker_read import Counted, Reading, say, say_refused
 from pages.ui.upload import required_tables
 from pages.ui.upload.reading_options import ask_options, ask_sheet, ask_sheet_by_name, first_rows, options_said
@@ -76,6 +76,12 @@ _ASKS: Final[Mapping[Asks, _Words]] = {
         "the count is 0. The file is read once and discarded. As a public one it costs nothing: your claim.",
         use="Use as prior",
     ),
+    "units": _Words(
+        "Public records of the same kind: {formats} file",
+        "One row a record, with the levels of the data and a column that names units. The file is read once and "
+        "discarded. As a public one it costs nothing: your claim.",
+        use="Use these records",
+    ),
 }
 
 
@@ -86,7 +92,7 @@ def upload(slot: str, *, asks: Asks, path: Path | None = None) -> Candidate | Co
     ----------
     slot : str
         Where the counts are kept: what `store.from_file` is asked with.
-    asks : {"tree", "bins", "prior"}
+    asks : {"tree", "bins", "prior", "units"}
         What the file is wanted for.
     path : Path, optional
         A file of this computer, which is read where it is.
@@ -103,7 +109,7 @@ def upload(slot: str, *, asks: Asks, path: Path | None = None) -> Candidate | Co
     words, counted = _ASKS[asks], session_tables.of(slot)
     again = None if counted is None else store.counted_again(counted.data)
     if counted is not None:
-        card(counted, slot, "" if path else ", file discarded", keeps=asks != "prior")
+        card(counted, slot, "" if path else ", file discarded", keeps=asks not in FROM_ELSEWHERE)
     if slot == "upload":
         waiting(slot)
     if slot not in session_tables.OWN:
@@ -181,10 +187,11 @@ def count_again(slot_name: str, **changes: Any) -> None:
     file, slot, last = counted_before(slot_name), slot_of(slot_name), session_tables.of(slot_name)
     if file is None or last is None or last.ran is None or not last.can_be_counted_again:
         return
-    table, how = _of_columns(file), {**last.ran.kwargs, **changes}
+    table, how = _of_columns(file), dict(last.ran.kwargs)
     if last.ran.function is count_hierarchy:
         how["domain"] = last.domain_for(last.ran.args[1])
-    slot.counting = Counting(table, table.counted(last.ran.function, last.ran.args[1], **how), in_place=True)
+    counted = table.counted(last.ran.function, last.ran.args[1], **{**how, **changes})
+    slot.counting = Counting(table, counted, in_place=True)
     slot.n_counted += 1
 
 
@@ -213,7 +220,7 @@ def _looked_at(file: Candidate, place: DeltaGenerator) -> Table | None:
         return _of_columns(file)
     with place:
         options = options_said(file)
-    room = 0 if file.asks == "prior" else session_tables.columns_room()
+    room = 0 if file.asks in FROM_ELSEWHERE else session_tables.columns_room()
     work = partial(look_at, file.content, name=file.name, options=options, limit=room)
     found = read_file(file, "look", options, work)
     if not found.is_ready:

@@ -13,10 +13,12 @@ import streamlit as st
 from pages.ui.inputs.refusals import refusal_in_passing
 from pages.ui.inputs.setting import key_of
 from pages.ui.inputs.text import lit, small_print
+from pages.ui.session import uploads
 from pages.ui.tables import store
 from pages.ui.tables.upload_slot import Table, read_file
-from pages.ui.tables.worker_read import say
+from pages.ui.tables.worker_read import by_worker, say
 from treedp_core.checks import InputError
+from treedp_core.records.derive.bands import MOST_BANDS, bands_of_equal_share
 from treedp_core.records.derive.derivation import DERIVATIONS, MAX_OPTION, Derivation, Derived, derived_of
 from treedp_core.records.derive.proposals import Proposal, frequent, joined_with, labels_seen, made_columns, proposals
 from treedp_core.records.worker_read import read
@@ -146,12 +148,37 @@ def _options(table: Table, column: str, one: Derivation, suggested: Sequence[str
         kept = _once(table, f"frequent {column} {least}", lambda: frequent(held, column, least))
         small_print(f"{whole(len(kept))} of {plural(table.columns.distinct[column], 'label')} stay (NOT PRIVATE).")
         return ["\n".join(kept)] if kept else []
+    if one.name == "bands":
+        chosen += _of_equal_share(table, column)
     ask = st.text_area if "\n" in one.example else st.text_input
     typed = ask(
         "Or typed" if suggested else "As you say it", key=table.key("derive_told", column, one.name),
         max_chars=MAX_OPTION, placeholder=one.example, help=f"For example {lit(one.example.replace(chr(10), ', '))}.",
     )  # fmt: skip
     return [*chosen, *([typed] if typed.strip() else [])]
+
+
+def _of_equal_share(table: Table, column: str) -> list[str]:
+    """Ask for a public file, and return bands that hold as many of its numbers each; none while there is no file."""
+    file = uploads.uploader(
+        "Or bands of equal share, by a public file", key=table.key("derive_shares_of", column),
+        help="Public or historic records with the column under the same name: the edges are read off them, and then "
+        "fixed. Edges read off the records themselves would tell of them.",
+    )  # fmt: skip
+    if file is None:
+        return []
+    n = st.number_input(
+        "Bands", 2, MOST_BANDS, 4, key=table.key("derive_shares", column), step=1,
+        help="They hold about as many of the public numbers each; those at both ends are open.",
+    )  # fmt: skip
+    content, private = file.getvalue(), "" if table.columns is None else table.columns.source_digest
+    work = partial(read, bands_of_equal_share, content, column, n, private=private, name=file.name)
+    found = by_worker(f"{table.file.slot}_shares", (column, n, private, file.file_id), work, content, file.file_id)
+    if not found.is_ready:
+        say(found)
+        return []
+    small_print(f"Edges by {lit(file.name, 40)}, of which you say that it is public: {lit(found.here())}.")
+    return [found.here()]
 
 
 # What buttons do: they hold keys of the session, and never the table, which would stay in memory with them.

@@ -32,12 +32,13 @@ from treedp_core.records import (
     DomainSource,
     HeldColumns,
     count_hierarchy,
+    domain_of_leaves,
     domain_of_paths,
     domain_of_values,
     domain_taken_from_the_data,
 )
-from treedp_core.records.dataset import children_table
-from treedp_core.records.domain import Domain
+from treedp_core.records.dataset import children_table, leaves_table
+from treedp_core.records.domain import MOST_LEAVES, Domain
 from treedp_core.records.hierarchies import glimpse, leaves_of, suggested
 from treedp_core.studies.data import level_table
 from treedp_core.tree.text import branching_factors_from_text
@@ -69,6 +70,7 @@ def warn(data: Dataset) -> None:
     """Show what a person should look at."""
     if data.domain_source is DomainSource.FROM_DATA:
         taken_from_the_data_warning()
+        _say_public(data)
     warn_of_cut(data)
     for code, sentence in data.report.notices:
         notice(code, sentence)
@@ -77,11 +79,36 @@ def warn(data: Dataset) -> None:
         st.info("All counts are 0: relative errors have no meaning here.", icon=":material/info:")
 
 
+def _can_be_counted_again(data: Dataset) -> bool:
+    table = session_tables.of(SOURCE.value)
+    return table is not None and table.data is data and table.can_be_counted_again
+
+
+def _say_public(data: Dataset) -> None:
+    """Offer to say that the categories in use are public, as they stand: they are then a list, and fixed."""
+    if data.tree.n_leaves > MOST_LEAVES or not _can_be_counted_again(data):
+        return
+    st.button(
+        "These categories are public", key="domain_is_public", icon=":material/public:", on_click=_as_public,
+        help=f"Say so only if you could have listed {plural(data.tree.n_leaves, 'leaf', 'leaves')} without the "
+        "records, from an official list. The list is then fixed, also for other records, and those that it has no "
+        "place for are counted under “(other)”. To check or change it first, take it as a file (*More*, *Hierarchy*).",
+    )  # fmt: skip
+
+
+def _as_public() -> None:
+    """Have the table counted with its leaves as they are for a public list: in a callback."""
+    table = session_tables.of(SOURCE.value)
+    if table is None:
+        return
+    leaves = {name: column.tolist() for name, column in leaves_table(table.data).items()}
+    count_again(SOURCE.value, domain=call(domain_of_leaves, leaves).named("domain"))
+
+
 def _count_again(data: Dataset) -> None:
     """Offer to leave out what looks like totals."""
     slot, recipe = SOURCE.value, data.report.recipe
-    table = session_tables.of(slot)
-    if table is None or table.data is not data or not table.can_be_counted_again:
+    if not _can_be_counted_again(data):
         return
     with st.container(horizontal=True):
         for column, label in data.report.totals:
@@ -109,8 +136,11 @@ def show_levels(data: Dataset) -> None:
 
 
 KINDS: Final = {"columns": "Columns, one for each level", "bins": "One numeric column, in bins"}
-DOMAINS: Final = {"data": "Taken from the data", "values": "Listed values", "file": "A domain file"}
-_MADE_BY: Final = (domain_taken_from_the_data, domain_of_values, domain_of_paths)
+DOMAINS: Final = {
+    "data": "Taken from the data", "values": "Listed values", "file": "A domain file",
+    "leaves": "Those said to be public",
+}  # fmt: skip
+_MADE_BY: Final = (domain_taken_from_the_data, domain_of_values, domain_of_paths, domain_of_leaves)
 """What makes each of these domains."""
 MISSING: Final = {"category": "Their own category “(blank)”", "other": "Count them under “(other)”"}
 MAX_NAMED: Final = 16
@@ -171,7 +201,7 @@ def _columns(table: Table, asked: DeltaGenerator, grown: DeltaGenerator) -> Coun
         )  # fmt: skip
     with right:
         unit = unit_asked(table)
-        how = _domain_asked(table)
+        how = _domain_asked(table, chosen)
     domain = _domain(table, how, chosen, weight, marks)
     out = left_out_asked(more, chosen, weight, [one for one in made if one not in chosen]) if chosen else {}
     if not chosen or marks is None:
@@ -276,12 +306,15 @@ def _bins(table: Table) -> Count | None:
     return lambda: asked.counted(branching_factors_from_text(branching) if branching.strip() else None)
 
 
-def _domain_asked(table: Table) -> str:
-    """Ask who says which categories exist."""
+def _domain_asked(table: Table, columns: Sequence[str]) -> str:
+    """Ask who says which categories exist; leaves that were said to be public are offered for their own columns."""
     last = table.before.get("domain")
+    is_known = last is not None and last.function is domain_of_leaves and set(columns) <= set(last.args[0])
+    offered = [one for one in DOMAINS if one != "leaves" or is_known]
+    made_by = "" if last is None else list(DOMAINS)[_MADE_BY.index(last.function)]
     return st.radio(
-        "Which categories exist", list(DOMAINS), key=table.key("domain"), format_func=DOMAINS.__getitem__,
-        index=0 if last is None else _MADE_BY.index(last.function), horizontal=True,
+        "Which categories exist", offered, key=table.key("domain"), format_func=DOMAINS.__getitem__,
+        index=0 if made_by not in offered else offered.index(made_by), horizontal=True,
         help="A private release needs a list of categories that was public before anyone looked at the records.",
     )  # fmt: skip
 
@@ -295,6 +328,9 @@ def _domain(
         taken_from_the_data_warning()
         return lambda: call(domain_taken_from_the_data).named("domain")
     small_print(KEPT)
+    if how == "leaves" and last is not None:
+        leaves = {name: last.args[0][name] for name in columns}
+        return lambda: call(domain_of_leaves, leaves).named("domain")
     if how == "values":
         lists = last.args[0] if last is not None and last.function is domain_of_values else {}
         listed = {name: _listed(table, name, lists.get(name, ())).splitlines() for name in columns}

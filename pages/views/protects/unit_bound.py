@@ -14,15 +14,19 @@ from pages.ui.inputs.settings import CONTRIBUTIONS, EPSILON
 from pages.ui.inputs.text import lit, small_print
 from pages.ui.page.page import Told
 from pages.ui.page.view import Seen, section, see
+from pages.ui.session import uploads
 from pages.ui.tables import session_tables, store
 from pages.ui.tables.experiment_inputs import inputs_now, note_of_delta
+from pages.ui.tables.upload_slot import Candidate, Table
 from pages.ui.upload import upload
 from pages.views.protects.view import MECHANISM
+from treedp_core.notebook.code import call
 from treedp_core.privacy.prior_provenance import of_truth
-from treedp_core.records import Dataset
+from treedp_core.records import Dataset, count_hierarchy, domain_taken_from_the_data
+from treedp_core.studies.protects.unit_bound import public_units
 from treedp_core.views import VIEWS
 from treedp_core.views.inputs import parameter
-from treedp_core.views.protects.unit_bound import BoundInputs
+from treedp_core.views.protects.unit_bound import PRIOR, BoundInputs, of_units
 from treedp_core.words import percent, privacy_text, short, whole
 
 # Settings of the view that a link can carry.
@@ -149,11 +153,36 @@ def _more(seen: Seen[BoundInputs]) -> None:
         MECHANISM.draw()
         controls.split(SPLIT, SHARES)
     frame.found(section(seen, "levels"), formats=FORMATS, width="content")
-    if data.report.unit_rows is None:
-        return
-    st.header("A bound that is paid for", anchor=False)
-    frame.found(section(seen, "paid"), formats=FORMATS, width="content")
-    small_print(
-        "Without cost: take a table that is public, such as last year's, on *Data and tree*, look at it here, use its "
-        "bound, and go back to your own."
-    )
+    if of_units(seen.tables.value).report.unit_rows is not None:
+        st.header("A bound that is paid for", anchor=False)
+        frame.found(section(seen, "paid"), formats=FORMATS, width="content")
+    if not uploads.is_public():
+        st.header("A public table in its place", anchor=False)
+        _public(data)
+
+
+def _public(data: Dataset) -> None:
+    """Show the uploader of public records, whose units stand for those of the data, or the card of what it gave."""
+    found = upload.upload(PRIOR, asks="units")
+    if isinstance(found, Candidate):
+        upload.choose_columns(found, partial(_form, store.dataset()))
+    elif store.from_file(PRIOR) is None:
+        small_print("Records of the same kind, such as last year’s: the bound that is best for them costs nothing.")
+
+
+def _form(data: Dataset, table: Table) -> upload.Count | None:
+    """Ask which column of public records names the units; the levels are those of the data."""
+    made, names = dict(data.report.recipe.derived), data.labels.level_names[1:]
+    columns = [name for name in names if name in table.preview.columns or name in made]
+    others = [name for name in table.preview.columns if name not in columns]
+    unit = table.column("Unit column", "unit", none="Choose one", among=others,
+                        help="It says whom a row is about, as in your own table.")  # fmt: skip
+    if not columns:
+        small_print(f"None of its columns is a level of the data: {', '.join(lit(name, 24) for name in names)}.")
+    if unit is None or not columns:
+        return None
+    return lambda: table.counted(
+        count_hierarchy, columns, domain=call(domain_taken_from_the_data).named("domain"), unit=unit,
+        contributions=CONTRIBUTIONS.value, derive={name: made[name] for name in columns if name in made} or None,
+        then=lambda counted: counted.giving(public_units(data, counted.value)),
+    )  # fmt: skip

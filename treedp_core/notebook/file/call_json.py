@@ -1,4 +1,4 @@
-"""How a file was counted, as JSON: a call of one of five functions with plain arguments. Nothing of it is ever run.
+"""How a file was counted, as JSON: a call of one of six functions with plain arguments. Nothing of it is ever run.
 
 It comes back as the call whose code is shown and whose settings the next count begins with.
 """
@@ -17,6 +17,7 @@ from treedp_core.records import (
     ReadOptions,
     count_bins,
     count_hierarchy,
+    domain_of_leaves,
     domain_of_paths,
     domain_of_values,
     domain_taken_from_the_data,
@@ -25,9 +26,11 @@ from treedp_core.records.read.layout.options import OPTIONS
 from treedp_core.records.recipe import MARKS
 from treedp_core.records.strict_json import Json, members
 
+LISTED: Final = (domain_of_values, domain_of_leaves)
+"""What makes a domain of lists that stand in the call itself, by the names of columns."""
+DOMAINS: Final = (domain_taken_from_the_data, domain_of_paths, *LISTED)
 FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
-    one.__name__: one
-    for one in (count_hierarchy, count_bins, domain_of_paths, domain_of_values, domain_taken_from_the_data)
+    one.__name__: one for one in (count_hierarchy, count_bins, *DOMAINS)
 }
 MAX_TEXT: Final = 100_000
 MAX_OPTION: Final = 400
@@ -106,10 +109,10 @@ def answers(ran: Ran[Any]) -> dict[str, Any]:
 
 
 def _is_domain(value: object) -> bool:
-    if not isinstance(value, Ran) or value.function not in _DOMAINS:
+    if not isinstance(value, Ran) or value.function not in DOMAINS:
         return False
     lists = value.args[0] if value.args else None
-    return value.function is not domain_of_values or (isinstance(lists, dict) and all(map(_are_texts, lists.values())))
+    return value.function not in LISTED or (isinstance(lists, dict) and all(map(_are_texts, lists.values())))
 
 
 def _are_texts(value: object) -> bool:
@@ -132,7 +135,6 @@ def _are_factors(value: object) -> bool:
     return isinstance(value, (list, tuple)) and all(type(one) is int for one in value)
 
 
-_DOMAINS: Final = (domain_taken_from_the_data, domain_of_values, domain_of_paths)
 _ANSWERS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "columns": _are_texts,
     "numeric": lambda value: isinstance(value, str),

@@ -40,6 +40,8 @@ _DAMAGE: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImp
 _OFFICE: Final = ("xl/", "word/", "ppt/", "[Content_Types].xml", "mimetype")
 _NOWHERE: Final = "__HIVE_DEFAULT_PARTITION__"
 _SHOWN: Final = 8
+_OF_LISTS: Final = ("JSON", "JSON lines")
+"""Kinds of files that may hold several tables themselves: which of them stands behind a colon, also where none does."""
 
 
 # ---- archives
@@ -126,8 +128,8 @@ class Located:
         """Return the preview of the table with what was found out of the archive."""
         if not self.part:
             return seen
-        inner = seen.options.part
-        options = replace(seen.options, part=f"{self.part}:{inner}" if inner else self.part)
+        inner = f":{seen.options.part or ''}" if seen.kind in _OF_LISTS else ""
+        options = replace(seen.options, part=f"{self.part}{inner}")
         notices = (self.guess.notice, *seen.notices) if self.guess else seen.notices
         return replace(seen, parts=self.parts, options=options, notices=notices)
 
@@ -148,10 +150,10 @@ def located(source: FileSource, options: ReadOptions) -> Located:
         return Located(source, options)
     if not members:
         raise InputError("NOT_TABULAR", "The ZIP archive has no file with a table; put one in, or take it as it is.")
-    said, _, inner = (options.part or "").partition(":")
+    said, colon, inner = (options.part or "").partition(":")
     chosen = [name for name in members if said and (name == said or fnmatchcase(name, said))]
     if len(members) == 1 and not chosen:
-        chosen, inner, said = list(members), options.part or "", ""
+        chosen, colon, inner, said = list(members), ":", options.part or "", ""
     guess = None
     named = ", ".join(map(echo, list(members)[:_SHOWN]))
     if not chosen and said:
@@ -161,7 +163,7 @@ def located(source: FileSource, options: ReadOptions) -> Located:
     if not chosen:
         said = next(iter(members))
         chosen, guess = [said], Guess("part", said, f"it is the first of {named}", "perhaps")
-    inside = replace(options, part=inner if options.part is not None else None)
+    inside = replace(options, part=inner if options.part is not None and (colon or not said) else None)
     if (size := sum(members[name] for name in chosen)) > _most(source):
         raise _too_large(size)
     sources = [_member(source, name, members[name]) for name in chosen]

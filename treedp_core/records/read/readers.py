@@ -149,7 +149,7 @@ PARQUET: Final[Reader[FileSource]] = Reader(
 _ARRAY: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:\{|\]\s*$)")
 _LINES: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"')
 JSON: Final[Reader[FileSource]] = Reader(
-    "JSON", ("json",), lambda head: _ARRAY.match(head) is not None,
+    "JSON", ("json", "geojson"), lambda head: _ARRAY.match(head) is not None,
     _late("json_records", "preview"), _late("json_records", "batches"),
 )  # fmt: skip
 JSON_LINES: Final[Reader[FileSource]] = Reader(

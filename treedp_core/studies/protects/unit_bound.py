@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treedp_core.allocation import split
-from treedp_core.checks import EPSILON_LOW
+from treedp_core.checks import EPSILON_LOW, InputError
 from treedp_core.experiment import Experiment, total_of
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.prior_provenance import of_truth
+from treedp_core.records import Dataset
 from treedp_core.records.unit_rows import MOST, UnitRows
 from treedp_core.tree import FloatArray, Tree
 
@@ -138,6 +139,21 @@ def bound_errors(
     if level is not None:
         shown = shown & (np.arange(nodes.size) == level)
     return BoundErrors(rows, bounds, left_out, noise, shown, nodes)
+
+
+def public_units(data: Dataset, public: Dataset) -> Dataset:
+    """Return a public table whose units may stand for those of the data.
+
+    Raises
+    ------
+    InputError
+        ``PRIOR_IS_DATA`` where it holds the data once more; ``PRIOR_UNITS`` where nothing is known of its units.
+    """
+    if data.is_same_as(public):
+        raise InputError("PRIOR_IS_DATA", "Expected public or historic records, got the data themselves once more.")
+    if public.report.unit_rows is None:
+        raise InputError("PRIOR_UNITS", "Expected records whose units are named by a column, and no counts.")
+    return public
 
 
 # ---- a bound that is chosen privately: its chances, and what it costs

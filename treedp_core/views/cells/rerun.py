@@ -28,6 +28,7 @@ from treedp_core.views.entries import AnyInputs, Entry, Work, of_no_table
 from treedp_core.views.finding import Memo, Tables, forgetful
 from treedp_core.views.inputs import Inputs, of
 from treedp_core.views.parameters import choice, whole, words
+from treedp_core.views.protects.unit_bound import PRIOR as UNITS
 
 NOT_HERE: Final = "DATA_MISSING"
 """The code of the refusal of a cell whose data are not here."""
@@ -157,12 +158,14 @@ class Sources:
 
     def other_prior(self, cell: Cell) -> str:
         """Return why a cell that was tuned on a file cannot be made again; nothing where it can, or was on no file."""
-        if cell.settings.get(PRIOR, ("",))[0] not in FROM_FILE or (cell.code and "prior=earlier" not in cell.code):
+        slot = UNITS if cell.page == "protects" else PRIOR
+        is_tuned = cell.settings.get(PRIOR, ("",))[0] in FROM_FILE or slot == UNITS
+        if not is_tuned or ((cell.code or slot == UNITS) and "prior=earlier" not in cell.code):
             return ""  # one without its code is taken to have had a file
-        prior = self.in_slot(PRIOR)
+        prior = self.in_slot(slot)
         if prior is None:
             return "The file that it was tuned on is not in this session."
-        is_same = any(one.slot == PRIOR and one.note.fingerprint == prior.data.fingerprint for one in self.asked)
+        is_same = any(one.slot == slot and one.note.fingerprint == prior.data.fingerprint for one in self.asked)
         was_there = prior.when.replace(microsecond=0) <= datetime.fromisoformat(cell.made)
         return "" if is_same or was_there else "The file that it was tuned on has been exchanged since."
 

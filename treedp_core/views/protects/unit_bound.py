@@ -30,7 +30,7 @@ from treedp_core.studies.protects.unit_bound import (
     paid_table,
     unit_table,
 )
-from treedp_core.views.entries import Entry
+from treedp_core.views.entries import Entry, FromFile
 from treedp_core.views.finding import Finding, Memo, Provenance, Tables, about_data, forgetful
 from treedp_core.views.inputs import ReleaseInputs, of, parameter
 from treedp_core.views.parameters import choice, whole, words
@@ -39,6 +39,8 @@ from treedp_core.words import percent, plural, setting_text, short, with_noun
 from treedp_core.words import whole as in_full
 
 VIEW: Final = "bound"
+PRIOR: Final = "pro_prior"
+"""Where a session keeps the file of public units."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,10 +271,14 @@ def _marks(inputs: BoundInputs, tables: Tables) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _prior_of(inputs: BoundInputs, data: Dataset, from_file: FromFile, memo: Memo) -> Dataset | None:
+    return from_file(PRIOR)
+
+
+_entry = partial(Entry, page="protects", view=VIEW, inputs=BoundInputs, prior=_prior_of)
 ENTRIES = (
-    Entry(page="protects", view=VIEW, part="pro_bounds", label="A bound on records", inputs=BoundInputs,
-          question="How many records per unit?", find=bound_on_units),
-    Entry(page="protects", view=VIEW, section="units", part="pro_units", inputs=BoundInputs, find=records_of_units),
-    Entry(page="protects", view=VIEW, section="levels", part="pro_levels", inputs=BoundInputs, find=by_level),
-    Entry(page="protects", view=VIEW, section="paid", part="pro_paid", inputs=BoundInputs, find=paid_for),
-)  # fmt: skip
+    _entry(part="pro_bounds", label="A bound on records", question="How many records per unit?", find=bound_on_units),
+    _entry(section="units", part="pro_units", find=records_of_units),
+    _entry(section="levels", part="pro_levels", find=by_level),
+    _entry(section="paid", part="pro_paid", find=paid_for),
+)

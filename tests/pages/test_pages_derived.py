@@ -226,7 +226,7 @@ def test_edges_of_bands_are_read_off_a_public_file_and_never_off_the_one_that_is
     app = opened()
     labelled(app.selectbox, "Column").set_value(list(FRAME.columns).index("age")).run()
     public = pd.DataFrame({"age": [*range(100)], "x": 1}).to_csv(index=False).encode()
-    shares = next(one for one in app.file_uploader if "public file" in one.label)
+    shares = next(one for one in app.file_uploader if one.label == "Public file")
     shares.upload("public.csv", public).run()
     labelled(app.pills, "Into levels").set_value([]).run()
     count(press(app, "Make"))
@@ -239,6 +239,6 @@ def test_edges_of_bands_are_read_off_a_public_file_and_never_off_the_one_that_is
     assert [path[0] for path in paths(app)] == labels  # from low to high
     app = opened()
     labelled(app.selectbox, "Column").set_value(list(FRAME.columns).index("age")).run()
-    shares = next(one for one in app.file_uploader if "public file" in one.label)
+    shares = next(one for one in app.file_uploader if one.label == "Public file")
     shares.upload("same.csv", FRAME.to_csv(index=False).encode()).run()
     assert "the file that is counted" in app.error[0].value

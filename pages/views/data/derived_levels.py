@@ -149,7 +149,8 @@ def _options(table: Table, column: str, one: Derivation, suggested: Sequence[str
         small_print(f"{whole(len(kept))} of {plural(table.columns.distinct[column], 'label')} stay (NOT PRIVATE).")
         return ["\n".join(kept)] if kept else []
     if one.name == "bands":
-        chosen += _of_equal_share(table, column)
+        with st.expander("Bands of equal share, by a public file", icon=":material/public:"):
+            chosen += _of_equal_share(table, column)
     ask = st.text_area if "\n" in one.example else st.text_input
     typed = ask(
         "Or typed" if suggested else "As you say it", key=table.key("derive_told", column, one.name),
@@ -161,7 +162,7 @@ def _options(table: Table, column: str, one: Derivation, suggested: Sequence[str
 def _of_equal_share(table: Table, column: str) -> list[str]:
     """Ask for a public file, and return bands that hold as many of its numbers each; none while there is no file."""
     file = uploads.uploader(
-        "Or bands of equal share, by a public file", key=table.key("derive_shares_of", column),
+        "Public file", key=table.key("derive_shares_of", column),
         help="Public or historic records with the column under the same name: the edges are read off them, and then "
         "fixed. Edges read off the records themselves would tell of them.",
     )  # fmt: skip

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset, count_hierarchy, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.derive import times
-from treedp_core.records.derive.bands import bands_of_equal_share
 from treedp_core.records.derive.derivation import DERIVATIONS, Derivation, Derived, derived_of
+from treedp_core.records.derive.shares import bands_of_equal_share
 from treedp_core.records.derive.spellings import REST
 from treedp_core.records.edges import numbers_from_text
 from treedp_core.records.recipe import Recipe, as_json, recipe_of

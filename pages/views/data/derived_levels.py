@@ -18,9 +18,9 @@ from pages.ui.tables import store
 from pages.ui.tables.upload_slot import Table, read_file
 from pages.ui.tables.worker_read import by_worker, say
 from treedp_core.checks import InputError
-from treedp_core.records.derive.bands import MOST_BANDS, bands_of_equal_share
 from treedp_core.records.derive.derivation import DERIVATIONS, MAX_OPTION, Derivation, Derived, derived_of
 from treedp_core.records.derive.proposals import Proposal, frequent, joined_with, labels_seen, made_columns, proposals
+from treedp_core.records.derive.shares import MOST_BANDS, bands_of_equal_share
 from treedp_core.records.worker_read import read
 from treedp_core.registry import generation
 from treedp_core.words import MAX_LITERAL, plural, whole

@@ -240,7 +240,7 @@ def test_a_cancelled_comparison_stops() -> None:
 def test_figures_show_names_literally_and_hold_their_values() -> None:
     evil = "<b>x</b>"
     three = np.array([0.0, 4.0, 9.0])
-    under = topdown.error_under_bound([evil, "b", "c"], three / 2, 2 * three, three, confidence=0.9).figure()
+    under = topdown.error_under_bound([evil, "b", "c"], three / 2, 2 * three, three, three, confidence=0.9).figure()
     assert under.layout.xaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
     low, high = under.layout.yaxis.range
     assert low <= 0 <= 18 <= high

@@ -303,3 +303,47 @@ def test_records_and_their_files() -> None:
     assert counts["count"].sum() == len(RECORDS)
     real = release(TopDownInputs(rule="nnls", delta=1e-6), TRIPS)  # counts that are not whole are no records
     assert releases.synthetic_rows(real, by_record=True).is_empty
+
+
+# --- the certificate -------------------------------------------------------------------------------------------------
+
+
+def test_the_certificate_stands_below_theorem_1_and_above_the_errors_and_reads_no_record() -> None:
+    for of in ({}, PAPER, {"rule": "pruned", "relation": "add_or_remove_one"}, {"source": "sparse", "people": 9000}):
+        found, beside = look("certificate", **of), look("under_bound", **of)
+        assert found.badges == ("formula", "simulation") and "NOT PRIVATE" not in found.caption + found.answer
+        assert not any("NOT PRIVATE" in name for name in found.table)
+        certified = list(found.table["certificate"])
+        assert certified == list(beside.table["certificate"])
+        seen, theorem = beside.table["largest error (NOT PRIVATE)"], beside.table["Theorem 1"]
+        assert all(a <= b for a, b in zip(seen, certified, strict=True))
+        assert certified[-1] < theorem[-1] and f"**{round(certified[-1])}**" in found.answer
+        assert beside.figure is not None and beside.figure.data[3]["y"][1::4].tolist() == certified
+    node = look("tree_after", source="current", rule="intopt", data=PRODUCT).table
+    assert len(node["error at most"]) == len(node["count"])
+    surer, less = (look("certificate", confidence=sure).table["certificate"][-1] for sure in (0.999, 0.5))
+    assert surer > less
+    assert look("certificate").table["noises"] == [1, 28, 784, 5488]  # least squares comes first: all are looked at
+    assert look("certificate", **PAPER).table["noises"][-1] < 5488  # children of a 0 are not drawn
+
+
+def test_the_files_of_records_say_how_far_they_can_be_from_the_truth() -> None:
+    made = release(TopDownInputs(delta=1e-6, rule="intopt"), TRIPS)
+    certificate = made.found.certificate(0.9)
+    columns = importlib.import_module("treedp_core.studies.topdown.tables").columns_of(made.subject, certificate)
+    table = made.found.table
+    assert table is not None and made.found.picture is not None
+    text = contingency_csv(table, columns, Provenance.SIMULATION)
+    rows = pd.read_csv(io.BytesIO(text), keep_default_na=False)
+    last = math.ceil(certificate.by_level[-1])
+    assert rows["certificate"][0].startswith("With probability 90 %, all at once: no count has an error above ")
+    assert rows["certificate"][0].endswith(f", {last} on level hours.") and set(rows["certificate"][1:]) == {""}
+    assert rows["error at most"].max() <= last
+    tree, labels, truth, _ = made.found.picture
+    names = {labels.path(node): int(truth[node]) for node in tree.leaves.tolist()}
+    for row in rows.head(200).itertuples(index=False):
+        assert abs(row.count - names[row.origin, row.destination, row.hours]) <= row[-1]
+    every = pd.read_csv(io.BytesIO(records_csv(table, columns, Provenance.SIMULATION)), keep_default_na=False)
+    assert every["certificate"][0] == rows["certificate"][0] and len(every) == table.total
+    shown = releases.synthetic_rows(made, by_record=False).table
+    assert list(shown)[-2:] == ["count", "error at most"]

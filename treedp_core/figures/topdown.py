@@ -48,26 +48,33 @@ def error_under_bound(
     observed: Sequence[float] | FloatArray,
     bound: FloatArray,
     exact: FloatArray,
+    certified: FloatArray,
     *,
     confidence: float,
     bound_applies: bool = True,
 ) -> Draft:
-    """Return the largest error of each level of one release below what theory allows.
+    """Return the largest error of each level of one release below what theory allows, and what it certifies itself.
 
     Parameters
     ----------
-    observed, bound, exact : (n_levels,)
-        Largest absolute error; Theorem 1's bound; the same bound by exact tails. All in records.
+    observed, bound, exact, certified : (n_levels,)
+        Largest absolute error; Theorem 1's bound; the same bound by exact tails; the release's certificate. All in
+        records.
     confidence : float
-        With which the bounds hold for each level.
+        With which the bounds hold for each level, and the certificate for all levels at once.
     bound_applies : bool
-        Else the bounds are drawn dotted, as those of another way.
+        Else the theorem's bounds are drawn dotted, as those of another way.
 
     >>> fig = error_under_bound(
-    ...     ["all", "a"], np.array([0.0, 3.0]), np.array([0.0, 9.0]), np.array([0.0, 8.0]), confidence=0.95
+    ...     ["all", "a"],
+    ...     np.array([0.0, 3.0]),
+    ...     np.array([0.0, 9.0]),
+    ...     np.array([0.0, 8.0]),
+    ...     np.array([0.0, 5.0]),
+    ...     confidence=0.95,
     ... )
     >>> [trace["name"] for trace in fig.data]
-    ['Theorem 1, 95 %', 'by exact tails, 95 %', 'largest error (NOT PRIVATE)']
+    ['Theorem 1, 95 %', 'by exact tails, 95 %', 'largest error (NOT PRIVATE)', 'certificate, all levels, 95 %']
     """
     observed = np.asarray(observed, dtype=float)
     x = np.arange(len(level_names), dtype=np.float64)
@@ -82,8 +89,9 @@ def error_under_bound(
             marker={"color": GREEN, "size": 12},
             hovertemplate=f"%{{text}}<br>{hover('y', 'short')} records<extra>largest error</extra>",
         ),
+        _steps(x, certified, f"certificate, all levels, {sure}", PINK, "solid", names),
     ]  # fmt: skip
-    high = limits([observed, bound, exact], log=False, default=(0.0, 1.0))[1]
+    high = limits([observed, bound, exact, certified], log=False, default=(0.0, 1.0))[1]
     return new_figure(
         traces,
         xaxis=level_axis(level_names),

@@ -56,6 +56,16 @@ LEVELS: Final = {
     "factor 2": st.column_config.TextColumn(help="Whether σ < 0.9743, where the printed inequality needs a "
                                             "factor 2 inside its logarithm."),
 }  # fmt: skip
+CERTIFICATE: Final = {
+    "noises": (whole, RIGHT("noises looked at", help="Counts of the level whose noise enters: those that were drawn "
+                            "where nothing but the projection follows, else all.")),
+    "none above": (short, RIGHT("none above (records)", help="By exact tails: no noise of the level is larger, on no "
+                                "level, with the chosen probability.")),
+    "certificate": (short, RIGHT("error at most (records)", help="Of every count of the level: noise, and how far the "
+                                 "count was moved. All levels at once.")),
+    "Theorem 1": (short, RIGHT("Theorem 1 (records)", help="Before anything was drawn; each level by itself.")),
+    "by exact tails": LEVELS["by exact tails"],
+}  # fmt: skip
 
 
 def more(view: str, seen: Here, what: Subject | None) -> None:
@@ -120,6 +130,8 @@ def _release(seen: Here, view: str) -> None:
     made: Made[Drawn] | None = one_level.value
     if made is None:
         return
+    st.header("What this release says of its own errors", anchor=False)
+    frame.found(_see(seen, "certificate"), formats=CERTIFICATE, width="content", height="content")
     st.header("One release beside the truth", anchor=False)
     found_cards(one_level.of(releases.beside_truth), flow=True)
     if view != "counts":
@@ -205,7 +217,8 @@ def _files(seen: Here, made: Made[Drawn], kind: str, as_csv: Write, as_parquet: 
     """Offer a table as CSV and Parquet; the files are written when they are asked for."""
     assert seen.work is not None
     again = seen.work.code(seen.tables).giving(made)
-    columns = call(tables.columns_of, again.get("subject")).named("columns")
+    certificate = call(Drawn.certificate, again.get("found"), seen.inputs.confidence).named("certificate")
+    columns = call(tables.columns_of, again.get("subject"), certificate).named("columns")
     told = replace(columns.value, credit=seen.tables.value.credit)
     csv, parquet = ("CSV", "text/csv", as_csv), ("Parquet", "application/vnd.apache.parquet", as_parquet)
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -82,7 +82,8 @@ RULE: Final = control(
 ACCOUNTING: Final = control(_of("accounting"), label="Accounting", help=ACCOUNTING_HELP)
 CONFIDENCE: Final = control(
     _of("confidence"), label="Bounds hold with", width=190, format=percent_set,
-    help="Theorem 1 holds for each level with this probability, 1 − β.",
+    help="Theorem 1 holds for each level with this probability, 1 − β; the release's own certificate for all counts "
+    "at once.",
 )  # fmt: skip
 LEVEL: Final = control(
     _of("level"), look="select", label="Level", width=130, help="Whose true and released counts are drawn."

@@ -19,11 +19,14 @@ import pyarrow.parquet as pq
 from treedp_core.checks import InputError
 from treedp_core.privacy import Provenance
 from treedp_core.records.export.columns import SOURCE, safe_cell
+from treedp_core.tree import FloatArray, IntArray
 from treedp_core.tree.leaf_table import CodeArray, LeafTable
 from treedp_core.words import whole
 
 MAX_ROWS: Final = 10_000_000
 COUNT: Final = "count"
+ERROR: Final = "error at most"
+CERTIFICATE: Final = "certificate"
 SIMULATION: Final = "simulation"
 SIMULATED: Final = "simulated release"
 
@@ -39,18 +42,24 @@ class Columns:
         The label of each code.
     credit : str
         Source, date and licence of the published records that these are made of; or nothing.
+    certificate : str
+        What the release says of all its errors; or nothing.
+    error_at_most : (n_leaves,), optional
+        What it says of that of each leaf with records, in records.
     """
 
     names: tuple[str, ...]
     vocabularies: tuple[Sequence[str], ...]
     credit: str = ""
+    certificate: str = ""
+    error_at_most: FloatArray | None = None
 
 
 def contingency_csv(table: LeafTable, columns: Columns, provenance: Provenance) -> bytes:
     r"""Return the table as CSV (UTF-8 with byte order mark): one row for each leaf with records, its count last.
 
-    A simulation says so in a column of its own. Text that a spreadsheet would run as a formula gets a leading
-    apostrophe.
+    Behind it stands how far that can be from the truth, where the release says so. A simulation says so in a column.
+    Text that a spreadsheet would run as a formula gets a leading apostrophe.
 
     >>> table = LeafTable(np.array([[0], [1]], dtype=np.int32), np.array([3, 4]), (2,))
     >>> columns = Columns(("city",), (["=Ulm", "Bonn"],))
@@ -102,7 +111,7 @@ def first_leaves(table: LeafTable, columns: Columns, n: int) -> dict[str, list[s
     {'city': ['Ulm'], 'count': [3]}
     """
     shown: dict[str, list[str] | list[int]] = dict(_labelled(table.codes[:n], columns))
-    return shown | {_free(COUNT, shown): table.counts[:n].tolist()}
+    return shown | {name: column[:n].tolist() for name, column in _numbers(table, columns, shown).items()}
 
 
 def first_records(table: LeafTable, columns: Columns, n: int) -> dict[str, list[str]]:
@@ -142,20 +151,23 @@ def _safe(columns: Columns) -> Columns:
 
 def _contingency_schema(columns: Columns, kind: pa.DataType, *, safe: bool = False) -> pa.Schema:
     names = _safe(columns).names if safe else columns.names
-    return pa.schema([*((name, kind) for name in names), (_free(COUNT, names), pa.int64())])
+    numbers = [COUNT] if columns.error_at_most is None else [COUNT, ERROR]
+    return pa.schema([*((name, kind) for name in names), *((_free(name, names), pa.int64()) for name in numbers)])
 
 
 def _marked(table: LeafTable, columns: Columns, provenance: Provenance) -> tuple[LeafTable, Columns]:
-    """A simulation has one column more that says so in each row; the first leaf says what published records are."""
+    """A simulation says so in each row, in a column more; the first leaf has the certificate and the source."""
     marks = {} if provenance is Provenance.RELEASE else {_free(SIMULATION, columns.names): SIMULATED}
-    if columns.credit:
-        marks[_free(SOURCE, columns.names)] = columns.credit
+    every = len(marks)
+    for name, text in ((CERTIFICATE, columns.certificate), (SOURCE, columns.credit)):
+        if text:
+            marks[_free(name, columns.names)] = text
     if not marks:
         return table, columns
     added = np.zeros((table.n_leaves, len(marks)), dtype=np.int32)
-    if columns.credit:
-        added[1:, -1] = 1
-    marked = Columns((*columns.names, *marks), (*columns.vocabularies, *((one, "") for one in marks.values())))
+    added[1:, every:] = 1
+    words = (*columns.vocabularies, *((one, "") for one in marks.values()))
+    marked = Columns((*columns.names, *marks), words, error_at_most=columns.error_at_most)
     return LeafTable(np.column_stack([table.codes, added]), table.counts, (*table.sizes, *(2 for _ in marks))), marked
 
 
@@ -167,7 +179,15 @@ def _free(name: str, names: Collection[str]) -> str:
 
 
 def _contingency(table: LeafTable, columns: Columns) -> list[pa.Array]:
-    return [*_batch(table.codes, columns), pa.array(table.counts)]
+    return [*_batch(table.codes, columns), *map(pa.array, _numbers(table, columns, columns.names).values())]
+
+
+def _numbers(table: LeafTable, columns: Columns, names: Collection[str]) -> dict[str, IntArray]:
+    """The count of each leaf, and the largest error that it can have, rounded up, where that is known."""
+    numbers = {_free(COUNT, names): table.counts}
+    if columns.error_at_most is not None:
+        numbers[_free(ERROR, names)] = np.ceil(columns.error_at_most).astype(np.int64)
+    return numbers
 
 
 def _batch(codes: CodeArray, columns: Columns) -> list[pa.Array]:

@@ -14,6 +14,7 @@ from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records.dataset import family
 from treedp_core.records.export.synthetic import Columns
 from treedp_core.studies.topdown.accounting import bound, bound_by_exact_tails, needs_factor_two
+from treedp_core.studies.topdown.certificate import Certificate
 from treedp_core.studies.topdown.contingency_table import Subject
 from treedp_core.studies.topdown.draw import Drawn
 from treedp_core.studies.topdown.orders import OrderResult, ways_of_orders
@@ -21,7 +22,7 @@ from treedp_core.studies.topdown.plan import Plan
 from treedp_core.studies.topdown.projections import MEASURES, RuleResult
 from treedp_core.studies.topdown.release_spec import RULES, Wanted
 from treedp_core.tree import Tree
-from treedp_core.words import plus_minus, short
+from treedp_core.words import margin, percent_set, plus_minus, short
 
 
 def level_table(subject: Subject, ready: Plan, confidence: float) -> dict[str, list[Any]]:
@@ -42,9 +43,26 @@ def level_table(subject: Subject, ready: Plan, confidence: float) -> dict[str, l
     }
 
 
-def columns_of(subject: Subject) -> Columns:
-    """Return the names and categories of the released columns."""
-    return Columns(subject.columns, tuple(words.tolist() for words in subject.words))
+def columns_of(subject: Subject, certificate: Certificate | None = None) -> Columns:
+    """Return the names and categories of the released columns; with a certificate what it says of their counts."""
+    names = subject.columns, tuple(words.tolist() for words in subject.words)
+    if certificate is None:
+        return Columns(*names)
+    return Columns(*names, certificate=certificate_text(subject, certificate), error_at_most=certificate.leaves)
+
+
+def certificate_text(subject: Subject, found: Certificate) -> str:
+    """Return what a certificate says, in a sentence for a file.
+
+    >>> from treedp_core.studies.topdown.contingency_table import made_up
+    >>> one = Certificate(0.95, (1, 4, 16), (0.0, 6.0, 7.0), np.array([0.0, 8.0, 10.0]), None, np.zeros(0))
+    >>> certificate_text(made_up((4, 4), 9, 1), one)
+    'With probability 95 %, all at once: no count has an error above 8 on level column 1, 10 on level column 2.'
+    """
+    levels = zip(subject.level_names, found.by_level.tolist(), strict=True)
+    named = [f"{margin(most)} on level {name}" for name, most in levels if most > 0] or ["0"]
+    sure = percent_set(found.confidence)
+    return f"With probability {sure}, all at once: no count has an error above {', '.join(named)}."
 
 
 def released_table(mine: Drawn, level: int) -> dict[str, Any]:
@@ -53,23 +71,44 @@ def released_table(mine: Drawn, level: int) -> dict[str, Any]:
     return {of_truth("true"): here.truth, "released": here.released}
 
 
-def family_table(mine: Drawn, node: int, *, after: bool) -> dict[str, list[Any]]:
+def family_table(mine: Drawn, node: int, *, after: bool, confidence: float) -> dict[str, list[Any]]:
     """Return the counts of a node of a release's picture and of its children: true, and as measured or released.
 
-    It is empty where the release is too large for a picture.
+    Released ones with their certificate, where all nodes are laid out. It is empty where the release is too large for
+    a picture.
     """
     if mine.picture is None:
         return {}
     tree, labels, truth, released = mine.picture
     values = released if after or mine.noisy is None else mine.noisy
-    return family(tree, labels, node, {of_truth("true count"): truth, "count": values})
+    columns = {of_truth("true count"): truth, "count": values}
+    if after and mine.noisy is not None and (certified := mine.certificate(confidence).nodes) is not None:
+        columns["error at most"] = certified
+    return family(tree, labels, node, columns)
 
 
 def bound_table(mine: Drawn, beta: float) -> dict[str, Any]:
-    """Return the largest error of each level in this release, and what it may be with probability 1 - beta."""
+    """Return the largest error of each level in this release, and what it may be with probability 1 - beta.
+
+    By the theorem each level by itself; by the certificate all at once.
+    """
     return {
         "level": list(mine.subject.level_names),
         of_truth("largest error"): [level.max_error for level in mine.levels],
+        "Theorem 1": bound(mine.plan, beta),
+        "by exact tails": bound_by_exact_tails(mine.plan, beta),
+        "certificate": mine.certificate(1.0 - beta).by_level,
+    }
+
+
+def certificate_table(mine: Drawn, found: Certificate) -> dict[str, Any]:
+    """Return what a release certifies of its own counts, level by level, beside Theorem 1: nothing of the truth."""
+    beta = 1.0 - found.confidence
+    return {
+        "level": list(mine.subject.level_names),
+        "noises": list(found.looked_at),
+        "none above": list(found.reach),
+        "certificate": found.by_level,
         "Theorem 1": bound(mine.plan, beta),
         "by exact tails": bound_by_exact_tails(mine.plan, beta),
     }

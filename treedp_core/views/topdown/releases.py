@@ -51,11 +51,12 @@ def counts(inputs: TopDownInputs, one: Made[Drawn]) -> Finding:
     """Return the true against the released counts of one level; see `view_of`."""
     mine, level = one.found, _level(inputs, one)
     found = pairs(mine.levels[level])
-    bound = numbers.bound_table(mine, 1 - inputs.confidence)["Theorem 1"][level]
+    bounds = numbers.bound_table(mine, 1 - inputs.confidence)
+    bound, certified = (float(bounds[name][level]) for name in ("Theorem 1", "certificate"))
     return Finding(
         columns=partial(pairs_table, found),
         figure=true_against_released(found),
-        answer=(answer := words.counts(mine, level, float(bound), inputs.confidence)),
+        answer=(answer := words.counts(mine, level, bound, certified, inputs.confidence)),
         alt=f"True against released counts: {answer}",
         caption="NOT PRIVATE: true against released counts of one level of one simulated release; a marker stands for "
         f"all nodes with the same two counts, and grows with their number. {words.drawn(one)}. "
@@ -126,7 +127,7 @@ def under_bound(inputs: TopDownInputs, one: Made[Drawn]) -> Finding:
     """Return the largest error of each level of a release, and what it may be."""
     mine, confidence = one.found, inputs.confidence
     table = numbers.bound_table(mine, 1 - confidence)
-    seen, allowed, exact = list(table.values())[1:]
+    seen, allowed, exact, certified = list(table.values())[1:]
     note = (
         "Both projections change a family as little as possible, so the theorem covers them."
         if RULES[mine.wanted.rule].is_bounded
@@ -135,13 +136,32 @@ def under_bound(inputs: TopDownInputs, one: Made[Drawn]) -> Finding:
     return Finding(
         columns=lambda: table,
         figure=error_under_bound(
-            one.subject.level_names, np.asarray(seen, dtype=float), allowed, exact, confidence=confidence,
+            one.subject.level_names, np.asarray(seen, dtype=float), allowed, exact, certified, confidence=confidence,
             bound_applies=RULES[one.wanted.rule].is_bounded,
         ),
-        alt=f"Largest error by level under Theorem 1: at last {short(seen[-1])} of {short(allowed[-1])} records.",
+        alt=f"Largest error by level under Theorem 1: at last {short(seen[-1])} of {short(allowed[-1])} records; the "
+        f"certificate says {short(certified[-1])}.",
         caption=f"NOT PRIVATE: largest error of each level of this release (simulation, seed {mine.seed}). Bounds "
         f"(formula): Theorem 1, with the factor 2 where σ < 0.9743, and by exact tails (own derivation); each holds "
-        f"for its level with probability {percent_set(confidence)}. {note}",
+        f"for its level with probability {percent_set(confidence)}. {note} Certificate (own derivation): a function of "
+        "the noisy and the released counts, so it is public; it holds for all counts of all levels at once with the "
+        "same probability, whatever follows the noise.",
+    )  # fmt: skip
+
+
+@view_of(of_release, NOT_DRAWN, ("formula", "simulation"))
+def certificate(inputs: TopDownInputs, one: Made[Drawn]) -> Finding:
+    """Return what a release says of its own errors: nothing of the truth enters."""
+    mine = one.found
+    found = mine.certificate(inputs.confidence)
+    return Finding(
+        columns=partial(numbers.certificate_table, mine, found),
+        answer=words.certificate(mine, found),
+        alt="What the release certifies of its own counts, level by level, beside Theorem 1",
+        caption="Formula, public: a function of the noisy and the released counts, which costs no privacy; the noise "
+        "of this release is simulated. None of the noises of a level is above its reach, and what the projection moved "
+        "a count by is seen, so that both together bound its error; below a count set to 0 none is larger than that "
+        f"one may be. {words.drawn(one)}.",
     )  # fmt: skip
 
 
@@ -198,7 +218,7 @@ def _tree(inputs: TopDownInputs, one: Made[Drawn], *, after: bool) -> Finding:
         "" if mine.noisy is not None else " Only nodes that are in the truth or in the release exist in this picture."
     )
     return Finding(
-        columns=partial(numbers.family_table, mine, root, after=after),
+        columns=partial(numbers.family_table, mine, root, after=after, confidence=inputs.confidence),
         figure=tree_of_release(mine, root, after=after),
         alt=f"{title}: signed errors of the counts below one node, as an icicle.",
         caption=f"NOT PRIVATE: area is the true count, number the {number} one. "
@@ -210,9 +230,11 @@ def _tree(inputs: TopDownInputs, one: Made[Drawn], *, after: bool) -> Finding:
 
 def synthetic_rows(one: Made[Drawn], *, by_record: bool) -> Finding:
     """Return the first leaves of a release with their counts, or its first records; nothing without whole counts."""
-    table, columns = one.found.table, numbers.columns_of(one.subject)
+    table = one.found.table
     if table is None:
         return Finding()
+    certificate = one.found.certificate(one.inputs.confidence)
+    columns = numbers.columns_of(one.subject, certificate)
     n, what, order = (
         (table.total, "records", "; equal records stand together, so the order says nothing")
         if by_record

@@ -79,7 +79,9 @@ def _runs(run: Callable[..., Made[Any]], inputs: TopDownInputs, slot: str, units
     return Work(run, question, ("data",), lambda: inputs.trials * units, name="runs", slot=slot)
 
 
-def view_of(work: Asked, waiting: str = "") -> Callable[[Find], Callable[..., Finding]]:
+def view_of(
+    work: Asked, waiting: str = "", badges: tuple[str, ...] = BADGES
+) -> Callable[[Find], Callable[..., Finding]]:  # fmt: skip
     """Return what makes the view of a function of inputs and what was drawn; `waiting` is its answer before that.
 
     The view's `slow` is what was drawn last: if it was for other inputs, the view says so. Without one a small release
@@ -96,12 +98,12 @@ def view_of(work: Asked, waiting: str = "") -> Callable[[Find], Callable[..., Fi
             if slow is None and is_quick:
                 slow = memo((asked.slot, tables.fingerprints, first.question), lambda: first.on(tables)(None))
             if slow is not None and slow.inputs in (asked.question, first.question):
-                return _marked(find(inputs, slow), slow)
+                return _marked(find(inputs, slow), slow, badges)
             plan = planned(inputs, tables, memo)  # what is refused is not shown as another one
             if slow is None:
                 used = words.provenance(plan, is_spent=asked.function is release)
-                return Finding(answer=waiting, badges=BADGES, provenance=used)
-            found = _marked(find(inputs, slow), slow)
+                return Finding(answer=waiting, badges=badges, provenance=used)
+            found = _marked(find(inputs, slow), slow, badges)
             note = f"Shown meanwhile: {words.drawn(slow)}. Press **Run** for the present settings."
             return replace(found, notes=(*found.notes, note))
 
@@ -119,11 +121,11 @@ def _first(asked: Work, inputs: TopDownInputs, data: Dataset) -> tuple[Work, boo
     return replace(asked, question=replace(few, trials=FEW)), draws(*inputs.domain(data)) <= LIGHT
 
 
-def _marked(found: Finding, made: Made[Any]) -> Finding:
+def _marked(found: Finding, made: Made[Any], badges: tuple[str, ...]) -> Finding:
     """A finding that says what was drawn, and what its split was tuned on; it does not hold what was drawn."""
     table = found.table
     return replace(
-        found, columns=None if found.is_empty else lambda: table, badges=BADGES,
+        found, columns=None if found.is_empty else lambda: table, badges=badges,
         is_simulated=isinstance(made.found, Drawn),
         label=made.inputs.label if made.wanted.allocation == "custom" else "",
         provenance=words.provenance(made, seed=made.inputs.seed),

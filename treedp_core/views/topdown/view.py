@@ -39,6 +39,7 @@ ENTRIES = (
     _entry(part="td_levels", section="levels", find=releases_of.levels),
     _drawn(find=releases_of.one_level, part="td_one_level", section="one_level"),
     _drawn(find=releases_of.under_bound, part="td_bound", section="under_bound"),
+    _drawn(find=releases_of.certificate, part="td_certificate", section="certificate"),
     _drawn(find=releases_of.wrong_nodes, part="td_wrong", section="wrong_nodes"),
     _drawn(find=releases_of.bias, part="td_bias", section="bias"),
     _drawn(find=releases_of.tree_before, part="td_before", section="tree_before"),

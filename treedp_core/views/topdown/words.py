@@ -8,6 +8,7 @@ from typing import Any, Final
 from treedp_core.errors.compare import Compared
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.studies.topdown import Drawn, OnLeaves, RuleResult, Subject, ways_of_rules
+from treedp_core.studies.topdown.certificate import Certificate
 from treedp_core.studies.topdown.draw import usual_error
 from treedp_core.studies.topdown.marginals import Marginals
 from treedp_core.studies.topdown.release_spec import RULES, Wanted
@@ -57,18 +58,29 @@ def _part(part: int, of: int) -> str:
     return f"{short(100 * part / of if of else 0.0, 2)} %"
 
 
-def counts(mine: Drawn, level: int, bound: float, confidence: float) -> str:
+def counts(mine: Drawn, level: int, bound: float, certified: float, confidence: float) -> str:
     """Return how far the counts of a level are off, and how far they may be."""
     here, name = mine.levels[level], literal(mine.subject.level_names[level], 24)
+    theorem = f"{margin(bound)} (Theorem 1), nor above " if RULES[mine.wanted.rule].is_bounded else ""
     theory = (
-        f"; with probability {percent_set(confidence)} none has an error above {margin(bound)} (Theorem 1)"
-        if RULES[mine.wanted.rule].is_bounded
-        else ""
+        f"; with probability {percent_set(confidence)} none has an error above {theorem}{margin(certified)} (the "
+        "release's own certificate)"
     )
     return (
         f"On level {name} half of the nodes with records have an error of at most "
         f"{with_noun(margin(usual_error(here)), 'record')}, and in this release none above "
         f"{margin(here.max_error)}{theory}."
+    )
+
+
+def certificate(mine: Drawn, found: Certificate) -> str:
+    """Return what a release certifies of its own counts."""
+    every = [pair for pair in zip(mine.subject.level_names, found.by_level.tolist(), strict=True) if pair[1] > 0]
+    some = every if len(every) <= MAX_NAMED else [every[0], every[-1]]
+    named = [f"**{margin(most)}** on level {literal(name, 24)}" for name, most in some] or ["**0**"]
+    return (
+        f"With probability {percent_set(found.confidence)}, all at once: no count has an error above "
+        f"{', '.join(named)}. The release says so itself: no record is read for it."
     )
 
 

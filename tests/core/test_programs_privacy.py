@@ -81,7 +81,8 @@ class Ran:
         self.printed = out.getvalue(), err.getvalue()
         there = (folder / "out.csv").exists()
         with open(folder / "out.csv", encoding="utf-8", newline="") if there else io.StringIO() as file:
-            self.rows = [row[:-1] for row in csv.reader(file)]
+            rows = list(csv.reader(file))
+            self.rows = [row[: rows[0].index("released")] for row in rows]  # what is behind follows from noise
 
 
 @cache

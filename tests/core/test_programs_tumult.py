@@ -104,9 +104,9 @@ def test_the_program_for_tumult_replaces_by_two_rows_and_finishes_what_it_measur
     steps = ("least_squares", "top_down_water_filling")
     plan = ReleasePlan.of(Experiment(relation="replace_one", postprocess=steps), data)
     asked, (header, *rows) = run(plan, records_of(plan, data), tmp_path)
-    assert header == ["level", "first bin", "last bin", "released"]
+    assert header == ["level", "first bin", "last bin", "released", "error at most"]
     assert asked.change == 2 and len(asked.budgets) == 2
-    assert [int(row[-1]) for row in rows] == data.counts.tolist()
+    assert [int(row[-2]) for row in rows] == data.counts.tolist()
 
 
 def test_what_no_leaf_can_hold_is_cut_and_ends_nothing(tmp_path: Path) -> None:

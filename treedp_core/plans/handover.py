@@ -20,7 +20,7 @@ from treedp_core.checks import InputError, echo
 from treedp_core.plans import programs, record_file
 from treedp_core.plans.statement import Bounded, Categories, NoiseLaw, PlannedLevel, Statement
 from treedp_core.plans.verify import problems
-from treedp_core.plans.words import from_data, label, noun, open_points, promise, protected
+from treedp_core.plans.words import from_data, label, noun, open_points, promise, protected, reaches_of_all
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import Currency, NeighbouringRelation, Spread
 from treedp_core.privacy.rounding import sqrt_above
@@ -253,6 +253,8 @@ def _records(plan: Statement, most: int) -> str:
     bins = plan.domain.bins
     after = [programs.OF_TREE if bins is None else programs.OF_BINS]
     after += dict.fromkeys(part for one in plan.postprocess for part in programs.STEPS[one])
+    reaches = reaches_of_all(plan)
+    after += [programs.CERTIFIED.substitute(reaches=_lines("REACHES", list(map(round, reaches))))] if reaches else []
     steps = "measured"
     for one in plan.postprocess:
         steps = f"{one}({steps})"
@@ -265,6 +267,9 @@ def _records(plan: Statement, most: int) -> str:
         other=_other(plan),
         released=f"released {noun(plan)}" if plan.is_of_sums else "released",
         noun=noun(plan),
+        certify="    error = certified(measured, released)\n" if reaches else "",
+        column=', "error at most"' if reaches else "",
+        cell=", error[level][path]" if reaches else "",
         after="\n\n\n".join([*after, programs.FINISHED.substitute(steps=steps)]),
     )
 

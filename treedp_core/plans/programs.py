@@ -67,11 +67,11 @@ $after
 def write_released(measured):
     \"\"\"Write every node, and say so where the released number of records that fit nowhere is large.\"\"\"
     released = finished(measured)
-    with opened(RELEASED_FILE, "what is released", "w") as file:
+$certify    with opened(RELEASED_FILE, "what is released", "w") as file:
         out = csv.writer(file)
-        out.writerow(["level", *NAMES, "$released"])
+        out.writerow(["level", *NAMES, "$released"$column])
         for level, here in enumerate(released):
-            out.writerows([level, *named(path), value] for path, value in here.items() if value is not None)
+            out.writerows([level, *named(path), value$cell] for path, value in here.items() if value is not None)
     if OTHER:
         outside, everything = released[len(OTHER)][OTHER], released[0][()]
         if everything is None:
@@ -235,6 +235,25 @@ STEPS: Final = {
     "real_then_round": (CHILDREN, DESCENT, WATER_FILLING, REAL_THEN_ROUND),
 }
 """Post-processing that programs do, each with what it needs, in order."""
+
+CERTIFIED: Final = Template("""\
+# With probability 95 %, all at once, no noise of a level is above this.
+$reaches
+
+
+def certified(measured, released):
+    \"\"\"What the error of each count is at most: from what is released alone, for all counts at once.\"\"\"
+    error, high = [{} for _ in released], {}
+    for level, here in enumerate(released):
+        for path, value in here.items():
+            noisy, low, most = measured[level][path], 0, high.get(path[:-1], math.inf)
+            if noisy is not None:
+                low = max(noisy - REACHES[level], 0)
+                most = max(min(noisy + REACHES[level], most), low)
+            high[path] = most
+            error[level][path] = max(value - low, most - value)
+    return error""")
+"""Of whole-number noise and a top-down step: `treedp_core.studies.topdown.certificate` has the proof."""
 
 FINISHED: Final = Template("""\
 def finished(measured):

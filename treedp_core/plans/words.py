@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
 from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Law
 from treedp_core.plans.statement import TABLE, Bounded, Categories, NoiseLaw, PlannedLevel, Statement, SumsOfBins
 from treedp_core.postprocess import POSTPROCESSORS
+from treedp_core.postprocess.chains import WHOLE_FROM_THE_ROOT
 from treedp_core.privacy import Currency, NeighbouringRelation, Precision
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE, PriorKind, of_truth
@@ -18,11 +21,13 @@ from treedp_core.records.edges import edge_text
 from treedp_core.records.export.columns import SOURCE
 from treedp_core.records.read.layout import options
 from treedp_core.records.recipe import MARKS
-from treedp_core.registry import CLAIM
+from treedp_core.registry import CLAIM, Promise
+from treedp_core.studies.topdown.certificate import reach_of_all
 from treedp_core.words import (
     budget_text,
     lower_first,
     margin,
+    percent_set,
     plural,
     privacy_text,
     rounded_up,
@@ -35,6 +40,14 @@ Table = dict[str, list[str]]
 _WORDS: Final = re.compile(r"\w+([ _.-]\w+)*")
 TYPED: Final = ("Data", SOURCE, "Rows", "One unit", "Matrix", "Post-processing")
 """What of the summary somebody may have typed, into the app or into a file."""
+SURE: Final = 0.95
+"""With which a release certifies its errors, as its margins."""
+MOST_CERTIFIED: Final = 10**12
+"""Nodes of a level up to which all of its noise is stated to stay below something."""
+DISCRETE: Final[dict[NoiseLaw, Callable[[float], Law]]] = {
+    NoiseLaw.DISCRETE_LAPLACE: lambda scale: DiscreteLaplace(1.0 / scale),
+    NoiseLaw.DISCRETE_GAUSSIAN: DiscreteGaussian,
+}
 MOST_EDGES: Final = 20
 """Edges of unequal bins that a sentence lists."""
 
@@ -371,12 +384,42 @@ def summary(plan: Statement) -> list[tuple[str, str]]:
             f"{law(plan)} noise, independent on every {'count of a level' if plan.matrix is None else 'sum'}",
         ),
         ("Post-processing", steps(plan)),
+        *([("Certificate", certificate(plan))] if reaches_of_all(plan) else []),
         ("Tuned on", tuned(plan)),
         ("Cost", f"{plan.symbol} = {of_total(plan)}"),
         ("Conversion", conversion(plan)),
         ("Promise", promise(plan)),
     ]
     return rows
+
+
+def reaches_of_all(plan: Statement) -> list[float]:
+    """Return what no noise of each level is above, all at once with probability 95 %; 0 of a level without noise.
+
+    Nothing where a release does not certify its errors: without a top-down step, of sums, or by noise that is not whole.
+    """
+    promises = [POSTPROCESSORS[one].promises for one in plan.postprocess if one in POSTPROCESSORS]
+    tops = any(WHOLE_FROM_THE_ROOT | Promise.INTEGER in one for one in promises)
+    if (
+        not tops
+        or plan.is_of_sums
+        or plan.law not in DISCRETE
+        or max(one.nodes for one in plan.levels) > MOST_CERTIFIED
+    ):
+        return []
+    share = SURE ** (1.0 / max(1, sum(one.scale is not None for one in plan.levels)))
+    return [reach_of_all(None if one.scale is None else DISCRETE[plan.law](one.scale), one.nodes, share)
+            for one in plan.levels]  # fmt: skip
+
+
+def certificate(plan: Statement) -> str:
+    """Return what a release will say of its own errors, in words."""
+    named = [f"{margin(reach)} on level {i}" for i, reach in enumerate(reaches_of_all(plan)) if reach]
+    return (
+        f"with probability {percent_set(SURE)}, all at once, no noise is above {', '.join(named) or '0'}; the error of "
+        "a released count is at most that and what it was moved by, which is public: the programs of Hand over write "
+        "it beside each count"
+    )
 
 
 def counted(plan: Statement) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from functools import cache
@@ -9,6 +10,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from pages.views.topdown.settings import SECTIONS
 from treedp_core.mechanisms.thresholds import schedule
@@ -228,8 +230,13 @@ def test_the_tables_and_the_picture_of_a_paper(paper: str) -> None:
 
 def test_the_exponents_of_the_open_question_are_measured_not_typed() -> None:
     names = list(picture("boninsegna"))[1:]
-    bound, alone, seen = (float(name.rpartition("^")[2]) for name in names)
+    bound, alone, seen = (float(name.rpartition("^")[2]) for name in names[:3])
     assert 1.3 < bound < 1.5 and 0.45 < alone < 0.6 and 0.4 < seen < 0.8
+    cells, sampled = list(picture("boninsegna").values())[4:]
+    assert cells[0] / cells[10] == pytest.approx(2**5 * norm.isf(0.1 / 4) / norm.isf(0.1 / 2**12), rel=0.01)
+    rate = float(names[3].rpartition("^")[2].removesuffix("k").replace("−", "-"))
+    assert -math.log(2) / 2 < rate < -0.25  # the union over more nodes takes a little of it back
+    assert names[4] == "MWEM, √(nd), constant 1" and sampled[0] == sampled[10] == pytest.approx(math.sqrt(440_000))
 
 
 def test_best_factors_have_the_product_that_is_asked_for() -> None:

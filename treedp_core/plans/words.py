@@ -396,16 +396,11 @@ def summary(plan: Statement) -> list[tuple[str, str]]:
 def reaches_of_all(plan: Statement) -> list[float]:
     """Return what no noise of each level is above, all at once with probability 95 %; 0 of a level without noise.
 
-    Nothing where a release does not certify its errors: without a top-down step, of sums, or by noise that is not whole.
+    Nothing where a release does not certify its errors: without a top-down step, of sums, or by noise not whole.
     """
     promises = [POSTPROCESSORS[one].promises for one in plan.postprocess if one in POSTPROCESSORS]
-    tops = any(WHOLE_FROM_THE_ROOT | Promise.INTEGER in one for one in promises)
-    if (
-        not tops
-        or plan.is_of_sums
-        or plan.law not in DISCRETE
-        or max(one.nodes for one in plan.levels) > MOST_CERTIFIED
-    ):
+    certifies = any(WHOLE_FROM_THE_ROOT | Promise.INTEGER in one for one in promises) and not plan.is_of_sums
+    if not certifies or plan.law not in DISCRETE or max(one.nodes for one in plan.levels) > MOST_CERTIFIED:
         return []
     share = SURE ** (1.0 / max(1, sum(one.scale is not None for one in plan.levels)))
     return [reach_of_all(None if one.scale is None else DISCRETE[plan.law](one.scale), one.nodes, share)

@@ -131,7 +131,12 @@ def _open_question() -> dict[str, list[float]]:
     for name, values in list(columns.items())[1:]:
         y = np.array(values)
         known = np.isfinite(y) & (k >= 3)
-        named[f"{name}: k^{fixed(exponent(k[known], y[known]), 2)}"] = values
+        if name == boninsegna.CELLS:
+            named[f"{name}: e^{fixed(exponent(np.exp(k[known]), y[known]), 2)}k"] = values
+        elif name == boninsegna.MWEM:
+            named[name] = values
+        else:
+            named[f"{name}: k^{fixed(exponent(k[known], y[known]), 2)}"] = values
     return named
 
 

@@ -18,6 +18,7 @@ PLACES: Final = (
     "branching", "cdf", "cdf?cdf_view=error", "consistency", "budget?bud_view=custom", "budget?bud_view=strategies",
     "topdown?td_view=counts", "topdown", "plan", "multiplicative?mul_view=meaning",
     "protects?pro_view=bound&sample=flights",
+    "protects?pro_view=clip",
 )  # fmt: skip
 PLOT = "document.querySelector('.st-key-stage .js-plotly-plot')"
 FIGURE = f"""() => {{ const plot = {PLOT};

@@ -13,7 +13,18 @@ from treedp_core.checks import InputError
 from treedp_core.errors import Tolerance
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.budget import Problem
-from treedp_core.studies.budget.attribution import Reports, counted, key_bits, last_touch, lost, reports, room_table
+from treedp_core.studies.budget.attribution import (
+    CLICKS,
+    SALES,
+    Reports,
+    counted,
+    credit_table,
+    key_bits,
+    last_touch,
+    lost,
+    reports,
+    room_table,
+)
 from treedp_core.tree import Tree
 
 UNKNOWN, REPLACE, ADD = (NeighbouringRelation(name) for name in
@@ -108,3 +119,20 @@ def test_room_for_more_conversions_costs_noise_in_proportion() -> None:
 def test_a_key_has_room_for_128_bits() -> None:
     assert key_bits([2, 3]) == 2 + 1 + 2  # three levels, two and three categories
     assert key_bits([2**31] * 4) > 126
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_the_table_of_a_person_credits_and_caps_as_an_event_loop_does(most: int) -> None:
+    made = reports(ProtectedUnit(UNKNOWN, most, 2), 1.0, (0.5, 0.5))
+    added, rows = dict.fromkeys(CLICKS, 0), []
+    room = dict.fromkeys(CLICKS, most)
+    for day in SALES:
+        before = [click for click in CLICKS if click <= day]
+        if before and room[before[-1]]:
+            room[before[-1]] -= 1
+            added[before[-1]] += sum(made.values)
+        rows.append((str(int(before[-1])) if before else "none before it", added[before[-1]] if before else 0))
+    table = credit_table(made)
+    assert list(zip(table["credited to the click of day"], table["its click has added"], strict=True)) == rows
+    assert max(table["its click has added"]) <= made.of_a_click <= 65_536
+    assert table["counts"].count("yes") == sum(min(most, n) for n in (3, 1, 4))

@@ -23,10 +23,10 @@ FLOORS = (
     ("studies/__init__", "studies/cdf", "studies/data"),
     (
         "studies/sweep", "studies/branching", "studies/multiplicative", "studies/budget", "studies/topdown",
-        "studies/protects", "studies/ranges", "studies/lesson",
+        "studies/ranges", "studies/lesson",
     ),
-    ("studies/methods",), ("plans", "lesson"), ("figures",), ("notebook",), ("views",), ("__init__", "cli"),
-    ("batch",), ("__main__",),
+    ("studies/methods", "studies/protects"), ("plans", "lesson"), ("figures",), ("notebook",), ("views",),
+    ("__init__", "cli"), ("batch",), ("__main__",),
 )  # fmt: skip
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 CLI_MAY_IMPORT = {"checks", "registry", "__init__"}

@@ -62,7 +62,8 @@ VIEWS: dict[tuple[str, str, str], set[str]] = {
     ("methods", "met_view", "glossary"): set(),
     ("methods", "met_view", "papers"): {"formula", "simulation"},
     **{("lesson", "step", place): {"formula"} for place in LESSON_PLACES},
-    **{("protects", "pro_view", view): {"formula"} for view in PROTECTS_VIEWS},
+    **{("protects", "pro_view", view): {"formula", "NOT PRIVATE"} if view == "clip" else {"formula"}
+       for view in PROTECTS_VIEWS},
     **{("plan", "plan_view", view): {"formula"} for view in PLAN_VIEWS},
     **{("topdown", "td_more", section): {"simulation", "NOT PRIVATE"} for section in SECTIONS},
 }  # fmt: skip

@@ -236,6 +236,11 @@ def test_what_the_browser_s_api_would_report() -> None:
     told = look("strategies.api", **given).answer.replace("\u202f", " ")
     assert "add 65 536 together" in told and "92 682 of these units at ε = 1" in told and "by last touch" in told
     assert look("strategies.room", **given).table["counted of a click"][0] == 1
+    told = look("strategies.credit", **given)
+    assert "the first **1 conversion** counts: 5 conversions are lost" in told.answer
+    assert "none may add more than" in told.answer and set(told.table["counts"]) == {"yes", "no"}
+    assert "5 conversions count" not in look("strategies.credit", **given, contributions=2).answer
+    assert look("strategies.credit", strategy="uniform").is_empty
     assert look("strategies.api", strategy="uniform").is_empty
 
 
@@ -479,6 +484,7 @@ def test_the_published_curves_are_of_a_sample_whatever_table_is_in_use() -> None
     assert entry.sample is not None and entry.sample(inputs) == "conversions" and not entry.is_of_table(inputs)
     assert entry.is_of_table(BudgetInputs())
     found = look("curves", count_sample("conversions"), curves_of="paper", height="3")
+    assert "Published at ε = 4" in found.notes[0] and "with another height or τ" in found.notes[0]
     drawn = decoded(found.figure)["data"]
     assert drawn[-1]["name"] == "Greedy, least squares" and len(drawn) == 5
     assert "Height 3, τ = 10" in found.caption and "whatever the sidebar says" in found.provenance.line()

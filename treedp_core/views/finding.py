@@ -80,6 +80,8 @@ class Tables:
         other = [repr(self.ranges)] if self.ranges else []
         of_units = (one.report for one in (self.data, self.prior) if one is not None and one.report.unit_rows)
         other += [repr((report.unit_rows, report.recipe.bound)) for report in of_units]
+        of_values = (one.report for one in (self.data, self.prior) if one is not None and one.report.recipe.value)
+        other += [repr((report.values, report.recipe.grid, report.recipe.value)) for report in of_values]
         other += [] if self.plan is None else [self.plan.to_json()]
         own = (one.fingerprint for one in (self.data, self.prior) if one is not None)
         return (*own, *(hashlib.sha256(one.encode("utf-8", "surrogatepass")).hexdigest() for one in other))

@@ -183,6 +183,11 @@ def _through_browsers(seen: Seen[BudgetInputs]) -> None:
         return
     frame.found(reports, formats={"keys": whole, "a conversion adds": whole}, width="content")
     frame.found(section(seen, "room"), width="content")
+    st.header("Which click gets the credit", anchor=False)
+    frame.found(
+        section(seen, "credit"), width="content",
+        formats={"conversion on day": short, "adds on all levels": whole, "its click has added": whole},
+    )  # fmt: skip
 
 
 def _hand_over(seen: Seen[BudgetInputs], row: Result) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -24,8 +25,8 @@ from treedp_core.figures.base.style import (
 )
 from treedp_core.figures.base.text import plot_text
 from treedp_core.records.unit_rows import UnitRows
-from treedp_core.studies.protects.unit_bound import BoundErrors, IntArray, unit_table
-from treedp_core.tree import FloatArray
+from treedp_core.studies.protects.unit_bound import BoundErrors, unit_table
+from treedp_core.tree import AnyArray, FloatArray
 from treedp_core.words import hover, short, whole
 
 LEFT: Final = (0.0, 0.5)
@@ -40,7 +41,23 @@ MOST_NUMBERS: Final = 3
 """Along the axis of the levels, as steps between them."""
 
 
-def bound_figure(found: BoundErrors, bound: int, level_names: Sequence[str]) -> Draft:
+@dataclass(frozen=True)
+class Measure:
+    """What bounds and errors are measured in: the name of the axis of bounds, the noun of errors, the size of one."""
+
+    bounds: str = "records of one unit, at most"
+    noun: str = "records"
+    step: float = 1.0
+
+    def told(self, bound: float) -> str:
+        """Return a bound in words."""
+        return whole(int(bound)) if self.step == 1.0 else short(self.step * bound)
+
+
+RECORDS: Final = Measure()
+
+
+def bound_figure(found: BoundErrors, bound: int, level_names: Sequence[str], measure: Measure = RECORDS) -> Draft:
     """Return the errors against the bound on the left, and those of each level with one bound on the right.
 
     Parameters
@@ -50,14 +67,17 @@ def bound_figure(found: BoundErrors, bound: int, level_names: Sequence[str]) -> 
         One of its bounds.
     level_names : sequence of str
         (n_levels,), escaped here.
+    measure : Measure
+        Its names are escaped here.
     """
+    step, found = measure.step, _measured(found, measure.step)
     left_out, noise, rmse = (found.added_up(one) for one in (found.left_out, found.noise, found.rmse))
     last = int(found.bounds[min(found.at(max(found.rows.largest, bound, 2)), found.bounds.size - 1)])
     seen = found.bounds <= last
     low, high = limits([noise[seen], rmse[seen]], log=True, default=(0.1, 10.0))
     best = found.best
     lines: list[Trace] = [
-        _line(found.bounds[seen], values[seen], name, colour, dash, width)
+        _line(step * found.bounds[seen], values[seen], name, colour, dash, width, measure=measure)
         for values, name, colour, dash, width in (
             (left_out, LEFT_OUT, BEFORE, "dash", 2.5),
             (noise, NOISE, GREEN, "dot", 2.5),
@@ -66,17 +86,18 @@ def bound_figure(found: BoundErrors, bound: int, level_names: Sequence[str]) -> 
     ]  # fmt: skip
     lines.append(
         scatter(
-            x=found.bounds[[best]], y=rmse[[best]], mode="markers", name=f"best: {whole(int(found.bounds[best]))}",
+            x=step * found.bounds[[best]], y=rmse[[best]], mode="markers",
+            name=f"best: {measure.told(int(found.bounds[best]))}",
             marker={"color": AFTER, "size": 11, "symbol": "diamond"}, hoverinfo="skip", cliponaxis=False,
         )
     )  # fmt: skip
-    span = (1.0 / 1.05, 1.05 * last)
+    span = (step / 1.05, step * 1.05 * last)
     fig = new_figure(
         [*lines, *_bars(found, found.at(bound), level_names), _numbers(found, found.at(bound))],
-        xaxis=axis("records of one unit, at most", log=True, bounds=span) | {"domain": list(LEFT), "anchor": "y"},
-        yaxis=axis("records", log=True, bounds=(low, high * (high / low) ** HEADROOM), grid=True),
+        xaxis=axis(plot_text(measure.bounds, 40), log=True, bounds=span) | {"domain": list(LEFT), "anchor": "y"},
+        yaxis=axis(plot_text(measure.noun, 24), log=True, bounds=(low, high * (high / low) ** HEADROOM), grid=True),
     )
-    _rule(fig, bound, span)
+    _rule(fig, step * bound, span, f"at most {measure.told(bound)}")
     return _with_levels(fig, found, found.at(bound), level_names)
 
 
@@ -102,11 +123,17 @@ def rows_figure(rows: UnitRows, bound: int) -> Draft:
     ).update_layout(barmode="overlay", bargap=0)
 
 
-def _line(x: IntArray, y: FloatArray, name: str, colour: str, dash: str, width: float) -> Trace:
+def _measured(found: BoundErrors, step: float) -> BoundErrors:
+    """The same errors, each step of which is so large."""
+    return replace(found, left_out=step * found.left_out, noise=step * found.noise)
+
+
+def _line(x: AnyArray, y: FloatArray, name: str, colour: str, dash: str, width: float, *, measure: Measure) -> Trace:
     return scatter(
         x=x, y=np.where(y > 0, y, np.nan), mode="lines", name=name,
         line={"color": colour, "dash": dash, "width": width},
-        hovertemplate=f"at most {hover('x', 'whole')}: {name} {hover('y', 'short')} records<extra></extra>",
+        hovertemplate=f"at most {hover('x', 'whole' if measure.step == 1.0 else 'short')}: {name} "
+        f"{hover('y', 'short')} {plot_text(measure.noun, 24)}<extra></extra>",
     )  # fmt: skip
 
 
@@ -157,13 +184,13 @@ def _with_levels(fig: Draft, found: BoundErrors, at: int, level_names: Sequence[
     )  # fmt: skip
 
 
-def _rule(fig: Draft, bound: int, span: tuple[float, float]) -> None:
+def _rule(fig: Draft, bound: float, span: tuple[float, float], told: str) -> None:
     """Mark the bound on the left side, its name beside it."""
-    at_left = math.log(bound) < 0.6 * math.log(span[1])
+    at_left = math.log(bound / span[0]) < 0.6 * math.log(span[1] / span[0])
     fig.add_shape(
         type="line", x0=bound, x1=bound, y0=0, y1=1, yref="y domain", line={"color": GREY, "width": 1.5, "dash": "dot"}
     )
     fig.add_annotation(
         x=math.log10(bound), y=1, yref="y domain", xanchor="left" if at_left else "right", yanchor="top",
-        xshift=4 if at_left else -4, text=plot_text(f"at most {whole(bound)}"), showarrow=False, font={"color": GREY},
+        xshift=4 if at_left else -4, text=plot_text(told), showarrow=False, font={"color": GREY},
     )  # fmt: skip

@@ -26,7 +26,7 @@ from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.rounding import quotient_below
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.tree import AnyArray, FloatArray, IntArray
-from treedp_core.words import percent
+from treedp_core.words import percent, short
 
 CONTRIBUTIONS: Final = 65_536
 """What all conversions of one click may add together, over all keys: fixed by the API."""
@@ -187,6 +187,26 @@ def lost(repeat: float, most: int) -> float:
     """
     part = checks.number("repeat", repeat, low=0, high=1, open_high=True)
     return float(part ** checks.integer("most", most, low=1, high=CONTRIBUTIONS))
+
+
+CLICKS: Final = (1.0, 4.0, 9.0)
+SALES: Final = (0.5, 1.5, 2.0, 3.5, 5.0, 9.5, 10.0, 10.5, 12.0)
+"""Days of one made-up person's clicks, and of the conversions that follow."""
+
+
+def credit_table(made: Reports) -> dict[str, Any]:
+    """Return the conversions of a made-up person: which click each is credited to, whether it counts, what it adds."""
+    click = last_touch(CLICKS, SALES)
+    counts = counted(click, made.unit.contributions)
+    adds = np.where(counts, sum(made.values), 0)
+    so_far = [int(adds[: i + 1][click[: i + 1] == one].sum()) if one >= 0 else 0 for i, one in enumerate(click)]
+    return {
+        "conversion on day": list(SALES),
+        "credited to the click of day": ["none before it" if one < 0 else short(CLICKS[one]) for one in click],
+        "counts": ["yes" if one else "no" for one in counts],
+        "adds on all levels": adds.tolist(),
+        "its click has added": so_far,
+    }
 
 
 def report_table(made: Reports, problem: Problem, names: Sequence[str], metric: str) -> dict[str, Any]:

@@ -83,6 +83,8 @@ _OWN: Final = (
     Term("contributions", "Records of one unit, at most", "All noise grows by this factor. A unit with more records "
          "than this is not protected as promised, unless only so many are counted: *What ε protects* shows what that "
          "leaves out.", page="data"),
+    Term("clip", "Clip", "What a value adds to sums at most; what is above is left out. Noise grows with it, and it "
+         "must be public: *What ε protects* shows what it leaves out.", page="protects"),
     Term("known", "Known levels", "Levels built from columns that are public about every unit, the root included.",
          page="data"),
     Term("spread", "Distinct leaves", "Whether the records of one unit may share a leaf. On distinct leaves, fine "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records import Dataset
 from treedp_core.records.unit_rows import MOST, UnitRows
-from treedp_core.tree import FloatArray, Tree
+from treedp_core.tree import AnyArray, FloatArray, Tree
 
 IntArray = NDArray[np.int64]
 
@@ -32,13 +32,34 @@ RANGE: Final = 0.9
 """How often a private choice falls into the range that is named."""
 
 
+class LeftOut(Protocol):
+    """What bounds leave out: `UnitRows`, or what is expected of a law."""
+
+    @property
+    def largest(self) -> int:
+        """The first bound that leaves nothing out, or `MOST`."""
+
+    @property
+    def records(self) -> float:
+        """Records, all of which bound 0 leaves out."""
+
+    def lacking(self, bounds: IntArray) -> AnyArray:
+        """Return the records that bounds (n,) leave out of each level, (n_levels, n)."""
+
+    def lacking_squares(self, bounds: IntArray) -> AnyArray:
+        """Return the squares of what nodes lack with bounds (n,), added up by level, (n_levels, n)."""
+
+    def units_beyond(self, bounds: IntArray) -> AnyArray:
+        """Return the units with more records than bounds (n,), (n,)."""
+
+
 @dataclass(frozen=True, eq=False)
 class BoundErrors:
     """The error of each level with some bounds on the records of one unit.
 
     Parameters
     ----------
-    rows : UnitRows
+    rows : LeftOut
         What each bound leaves out.
     bounds : (n,)
     left_out : (n_levels, n)
@@ -50,7 +71,7 @@ class BoundErrors:
     nodes : (n_levels,)
     """
 
-    rows: UnitRows
+    rows: LeftOut
     bounds: IntArray
     left_out: FloatArray
     noise: FloatArray
@@ -104,7 +125,7 @@ def noise_of(experiment: Experiment, tree: Tree, bounds: IntArray) -> FloatArray
 
 
 def bound_errors(
-    experiment: Experiment, tree: Tree, rows: UnitRows, bounds: IntArray, level: int | None = None
+    experiment: Experiment, tree: Tree, rows: LeftOut, bounds: IntArray, level: int | None = None
 ) -> BoundErrors:
     """Return the errors of all levels with some bounds.
 
@@ -113,7 +134,7 @@ def bound_errors(
     experiment : Experiment
         Its contributions are not looked at: the bounds stand in their place.
     tree : Tree
-    rows : UnitRows
+    rows : LeftOut
         Of the records on the tree.
     bounds : (n,)
         In ascending order, from 1 to `MOST`.
@@ -176,7 +197,7 @@ def thresholds(found: BoundErrors) -> FloatArray:
     return np.append(grows / weight if weight else grows, np.inf)
 
 
-def chances(units_beyond: Sequence[int] | IntArray, limits: FloatArray, epsilon: float) -> FloatArray:
+def chances(units_beyond: Sequence[int] | AnyArray, limits: FloatArray, epsilon: float) -> FloatArray:
     r"""Return how often each bound is chosen by the exponential mechanism at ε, (n,).
 
     It is ε-differentially private for one unit that comes, goes or is replaced, however many records it has: no bound
@@ -238,7 +259,7 @@ class PaidChoice:
 
 
 def paid_choices(
-    experiment: Experiment, tree: Tree, rows: UnitRows, bounds: IntArray, level: int | None = None
+    experiment: Experiment, tree: Tree, rows: LeftOut, bounds: IntArray, level: int | None = None
 ) -> list[PaidChoice]:
     """Return what private choices among bounds (n,) cost, one for each part of ε in `PAID`.
 

@@ -5,7 +5,7 @@ from functools import partial
 from treedp_core.records import Dataset
 from treedp_core.studies.budget.question import matched
 from treedp_core.views.budget import curves, targets
-from treedp_core.views.budget.attribution import api, room
+from treedp_core.views.budget.attribution import api, credit, room
 from treedp_core.views.budget.curves import error_against_epsilon
 from treedp_core.views.budget.inputs import BudgetInputs
 from treedp_core.views.budget.splits import (
@@ -35,6 +35,7 @@ __all__ = [
     "comparison",
     "cost",
     "costs",
+    "credit",
     "error_against_epsilon",
     "errors_by_level",
     "ledger",
@@ -86,6 +87,8 @@ ENTRIES = (
     *(
         _entry(view=view, part=part, section=section, find=find)
         for view in ("custom", "strategies", "map")
-        for part, section, find in (("bud_api", "api", api), ("bud_api_room", "room", room))
+        for part, section, find in (
+            ("bud_api", "api", api), ("bud_api_room", "room", room), ("bud_api_credit", "credit", credit),
+        )
     ),
 )  # fmt: skip

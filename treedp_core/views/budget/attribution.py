@@ -8,7 +8,16 @@ from typing import Final
 from treedp_core.privacy import Currency, NeighbouringRelation
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.studies.budget import Comparison, Result, Search
-from treedp_core.studies.budget.attribution import KEY_BITS, Reports, key_bits, report_table, reports, room_table
+from treedp_core.studies.budget.attribution import (
+    CONTRIBUTIONS,
+    KEY_BITS,
+    Reports,
+    credit_table,
+    key_bits,
+    report_table,
+    reports,
+    room_table,
+)
 from treedp_core.views.budget import words
 from treedp_core.views.budget.inputs import BudgetInputs
 from treedp_core.views.budget.splits import chosen, comparison, provenance
@@ -64,6 +73,30 @@ def room(inputs: BudgetInputs, tables: Tables, *, slow: Search | None = None, me
         "left, where each is followed by another one of its click with that probability. Formula.",
         label=one.label,
         badges=words.badges(one.question),
+        provenance=provenance(one.question, tables),
+    )
+
+
+def credit(inputs: BudgetInputs, tables: Tables, *, slow: Search | None = None, memo: Memo = forgetful) -> Finding:
+    """Return what conversions of a made-up person are credited to and add, by last touch and the cap of a click."""
+    one, _, made = _made(inputs, tables, slow, memo)
+    if made is None:
+        return Finding(answer=ELSEWHERE)
+    table, most = credit_table(made), made.unit.contributions
+    n, without = len(table["counts"]), table["credited to the click of day"].count("none before it")
+    lost = n - without - table["counts"].count("yes")
+    return Finding(
+        columns=table.copy,
+        answer=f"Of {n} conversions {without} {'has' if without == 1 else 'have'} no click before it; each other one "
+        f"is credited to the **last click before it**, and of each click the first **{plural(most, 'conversion')}** "
+        f"{'counts' if most == 1 else 'count'}: {plural(lost, 'conversion')} {'is' if lost == 1 else 'are'} lost. No "
+        f"click adds more than {whole(max(table['its click has added']))}, and none may add more than "
+        f"{whole(made.of_a_click)} of {whole(CONTRIBUTIONS)}.",
+        alt="Conversions of a made-up person, the clicks they are credited to, and what they add",
+        caption="Days and conversions are made up. The cap is “Records of one unit, at most” in the sidebar: it bounds "
+        "what one click adds, whatever its conversions do, and the noise grows with it.",
+        label=one.label,
+        badges=("formula",),
         provenance=provenance(one.question, tables),
     )
 

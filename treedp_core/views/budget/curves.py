@@ -11,7 +11,7 @@ from treedp_core.privacy import NeighbouringRelation
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE, Origin, PriorKind
 from treedp_core.records import Dataset
 from treedp_core.studies.budget import Curves, Design, Question, curve_table, curves_of, figure4
-from treedp_core.studies.budget.figure4 import PRIOR_EPSILON, unit_of
+from treedp_core.studies.budget.figure4 import PRIOR_EPSILON, PUBLISHED, unit_of
 from treedp_core.studies.budget.question import NONE
 from treedp_core.tree import Tree
 from treedp_core.views.budget import words
@@ -25,6 +25,9 @@ SAMPLE: Final = "conversions"
 """The sample that the published design is shown on."""
 EVEN: Final = "Uniform, least squares"
 TO_COME: Final = "The curves are not there yet: see below."
+AT: Final = 4.0
+BEST: Final = "Greedy, least squares"
+"""Where the paper gives errors, and of which curve."""
 _TUNED_ON: Final = {
     "draw": "another draw of the made-up records",
     "noisy": "one simulated noisy release",
@@ -49,7 +52,7 @@ def error_against_epsilon(
     found = Curves.empty() if slow is None else slow
     of = found.of or asked
     told, leaks = _takeaway(found, inputs.epsilon), isinstance(of, Question) and of.prior == "true"
-    said = _of_design(of, inputs, tables.data) if isinstance(of, Design) else _of_table(of, inputs, tables)
+    said = _of_design(of, found, inputs, tables.data) if isinstance(of, Design) else _of_table(of, inputs, tables)
     title = f"RMSRE of the tree (τ = {short(of.threshold)})" if isinstance(of, Design) else words.titled(of, "the tree")
     return Finding(
         figure=strategy_curves(
@@ -84,10 +87,11 @@ def _caption_of_table(question: Question, tree: Tree) -> str:
     )
 
 
-def _of_design(of: Design, inputs: BudgetInputs, data: Dataset) -> dict[str, Any]:
+def _of_design(of: Design, found: Curves, inputs: BudgetInputs, data: Dataset) -> dict[str, Any]:
     """What is said of curves of the published design."""
     return {
         "caption": _caption_of_design(of, data.total),
+        "notes": (_published(of, found),),
         "badges": words.CONFIRMED,
         "provenance": Provenance(
             about=(UserText(data.name), f"height {of.height}"), relation=NeighbouringRelation.REPLACE_UNKNOWN,
@@ -104,6 +108,22 @@ def _caption_of_design(of: Design, total: int) -> str:
         f"earlier or the later half at random, seed {of.seed}). Greedy: {plural(of.phases, 'slice')}, tuned {where} on "
         f"one noisy release of the earlier half. Dashed: before least squares. Height {of.height}, τ = "
         f"{short(of.threshold)}."
+    )
+
+
+def _published(of: Design, found: Curves) -> str:
+    """Return the errors that the paper gives, beside the one found here by the same design, and what differs."""
+    told = " and ".join(f"≈ {short(rmsre)} (height {height}, τ = {short(tau)})" for (height, tau), rmsre in
+                        PUBLISHED.items())  # fmt: skip
+    here = ""
+    total, errors = found.near(AT) if found.labels else (0.0, {})
+    if total == AT and BEST in errors:
+        same = (of.height, of.threshold) in PUBLISHED
+        here = f" Here {short(errors[BEST])}{'' if same else ', with another height or τ'}."
+    return (
+        f"Published at ε = {setting_text(AT)}, greedy with least squares: RMSRE {told}.{here} What differs: the "
+        "records (an advertiser’s log of 90 days there, later days judged; made-up counts here, halved at random), how "
+        "many of them each partner has, and that replaced delays are charged twice here."
     )
 
 

@@ -196,7 +196,9 @@ def _of_bound(one: Method) -> Compared:
     columns = BOUNDS[one.of].lines()
     over, limit = list(columns)[:2]
     lines = {name: values for name, values in columns.items() if name != over}
-    return Compared(over, columns[over], lines, limit, BOUNDS[one.of].unit, is_ratio=False, about="")
+    simulated = BOUNDS[one.of].simulated
+    return Compared(over, columns[over], lines, limit, BOUNDS[one.of].unit, simulated=bool(simulated), is_ratio=False,
+                    about=simulated)  # fmt: skip
 
 
 def _of_strategy(one: Method) -> Compared:

@@ -107,7 +107,7 @@ def axis_of(paper: str) -> str:
     """Return what the curves of `picture` are, in words."""
     return {
         "ghazi": "α-RMSE at ε = 1, α = 0.5 (records)",
-        "boninsegna": "largest error of level k, σ = 1 (records)",
+        "boninsegna": "largest error, σ = 1 (records)",
         "dawson": "RMSRE of made-up conversions",
         "rameshwar": "N² E₂ of 256 bins",
     }[paper]

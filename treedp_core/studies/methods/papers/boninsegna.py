@@ -28,6 +28,7 @@ DRAWN: Final = (2,) * 11
 TRIALS: Final = 40
 RECORDS: Final = 40_000
 """Of the releases that are drawn, in round numbers."""
+ALONE: Final = "not projected, a table a query"
 CELLS: Final = "one table of all cells (2 categories)"
 MWEM: Final = "MWEM, √(nd), constant 1"
 RELEASE: Final = ("topdown", {"td_more": "release"})
@@ -178,7 +179,7 @@ def growth_of_bound() -> dict[str, list[float]]:
     return {
         "level k": levels.astype(float).tolist(),
         "Theorem 1": bound(ready, BETA)[1:].tolist(),
-        "not projected": [float(largest_of_level(ready, int(k), BETA)) for k in levels],
+        ALONE: [float(largest_of_level(ready, int(k), BETA)) for k in levels],
         "projected (2 categories)": seen.tolist(),
         CELLS: cells.tolist(),
         MWEM: sampled.tolist(),
@@ -204,7 +205,7 @@ def growth_exponents() -> tuple[Number, ...]:
     columns, deep = growth_of_bound(), slice(len(DEEP) // 4, None)
     return (
         Number("exponent of Theorem 1", _slope(columns, "Theorem 1", deep), 1.5, 0.1),
-        Number("exponent, not projected", _slope(columns, "not projected", deep), 0.5, 0.1),
+        Number("exponent, not projected", _slope(columns, ALONE, deep), 0.5, 0.1),
     )
 
 
@@ -217,7 +218,7 @@ def _related_work() -> tuple[Number, ...]:
     rng = generator("papers: one table of all cells", 7)
     noise = tree.counts_of_leaves(Gaussian(1.0).sample(rng, (20 * TRIALS, tree.n_leaves)))
     first, last = (math.sqrt(float(np.square(noise[:, tree.level(k)]).mean())) for k in (1, d))
-    alone = _slope(growth_of_bound(), "not projected", slice(len(DEEP) // 4, None))
+    alone = _slope(growth_of_bound(), ALONE, slice(len(DEEP) // 4, None))
     return (
         Number("error of level 1 ÷ that of level 11, one table of all cells", first / last, 2.0 ** ((d - 1) / 2), 0.1),
         Number("exponent of k, one table a query", alone, 0.5, 0.1),

@@ -193,6 +193,10 @@ def _with_records(found: sparse.LevelResult, *_: object) -> sparse.LevelResult:
     return sparse.LevelResult(*parts, found.dropped)
 
 
+def _telling_where_records_are(found: sparse.LevelResult, *_: object) -> sparse.LevelResult:
+    return replace(found, noisy=found.noisy + (found.origin >= 0))
+
+
 @contextlib.contextmanager
 def forgotten_prior() -> Iterator[None]:
     """A prior is charged neither where its rest is split nor in the ledger."""
@@ -479,6 +483,7 @@ FAULTS = (
     ),
     Fault("size refused by the true total", lambda: everywhere(SPARSE_RELEASE, _refusing_by_the_truth), (TOP_DOWN,)),
     Fault("only children with records are visited", changed(sparse._joined, _with_records), (TOP_DOWN,)),
+    Fault("a certificate reads where records are", changed(sparse._joined, _telling_where_records_are), (TOP_DOWN,)),
     Fault(
         "a product moves within one block", method(BlockMatrix, "pair_sum", lambda _, x: x.inner.pair_sum()), (BUDGETS,)
     ),

@@ -259,7 +259,8 @@ def _release(table: LeafTable, ready: Plan, rule: str, seed: int) -> tuple[Outco
         except InputError as refusal:
             return ("refused", refusal.code, str(refusal)), asked
     released = [(x.parent.tolist(), x.code.tolist(), x.count.tolist()) for x in run.levels]
-    return ("released", *map(str, released), str(run.table.codes.tolist())), asked
+    certified = [(x.noisy.tolist(), x.dropped.tolist()) for x in run.visited]
+    return ("released", *map(str, [*released, *certified]), str(run.table.codes.tolist())), asked
 
 
 def _cells(

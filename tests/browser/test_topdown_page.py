@@ -38,8 +38,8 @@ def test_the_cards_are_read_whole_and_the_records_download(page: Any, server: Li
     with page.expect_download() as waiting:
         page.locator(".st-key-td_contingency_csv button").first.click()
     lines = Path(waiting.value.path()).read_text(encoding="utf-8-sig").splitlines()
-    assert lines[0] == '"origin","destination","hours","simulation","count"'
-    assert sum(int(line.rsplit(",", 1)[1]) for line in lines[1:]) == 250_000
+    assert lines[0] == '"origin","destination","hours","simulation","certificate","count","error at most"'
+    assert sum(int(line.rsplit(",", 2)[1]) for line in lines[1:]) == 250_000
 
 
 def test_projections_run_and_the_result_stays(page: Any, server: LiveServer) -> None:

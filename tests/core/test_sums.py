@@ -40,6 +40,7 @@ from treedp_core.records.recipe import recipe_of
 from treedp_core.records.unit_rows import MOST
 from treedp_core.records.values.leaf_values import as_json, leaf_values, restored
 from treedp_core.tree import Tree
+from treedp_core.views.inputs import ReleaseInputs
 
 COLUMNS = ["a", "b", "paid"]
 CENTS = st.integers(0, 300).map(lambda cents: f"{cents // 100}.{cents % 100:02d}")
@@ -323,6 +324,13 @@ def test_a_plan_of_sums_holds_and_its_program_finds_the_same_sums(
     }
     assert {path: by_path[path] for path in by_hand} == by_hand
     assert found["loss"](found["measurements"]()) <= found["PROMISED"] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE, UNKNOWN])
+def test_views_of_a_table_of_sums_protect_its_clip(relation: str) -> None:
+    data, _ = planned(relation)
+    release = ReleaseInputs(relation=relation, known_levels=2).experiment(data, mechanism="laplace")
+    assert release.unit == unit_of_sums(Who(relation, 1, 2).unit, 20) and ReleasePlan.of(release, data).verify() == ()
 
 
 def test_a_plan_that_protects_less_than_a_clip_is_refused() -> None:

@@ -11,6 +11,7 @@ from treedp_core.figures.base.style import BLUE, GREY, ORANGE, axis, limits, new
 from treedp_core.figures.base.text import plot_text
 from treedp_core.figures.budget import EDGE, level_colour
 from treedp_core.plans import ReleasePlan
+from treedp_core.plans.words import noun
 from treedp_core.words import margin, privacy_text, short
 
 NONE: Final = 1e-4
@@ -46,7 +47,7 @@ def plan_levels(plan: ReleasePlan) -> Draft:
         if one.error is not None and one.error > NONE
     ]
     dots = [
-        _dots(margins, "95 % margin of one count", BLUE, "circle", "middle right"),
+        _dots(margins, f"95 % margin of one {'sum' if plan.is_of_sums else 'count'}", BLUE, "circle", "middle right"),
         _dots(errors, "RMSE after post-processing", ORANGE, "diamond-open", "middle left"),
     ]
     known = [np.array([value for _, value, _ in values]) for values in (margins, errors)]
@@ -57,7 +58,7 @@ def plan_levels(plan: ReleasePlan) -> Draft:
         | {"domain": [0.0, _LEFT]},
         yaxis=_level_axis(plan),
     )
-    second = axis("records", log=True, bounds=(low / 1.6, high * 1.6), grid=True)
+    second = axis(noun(plan), log=True, bounds=(low / 1.6, high * 1.6), grid=True)
     second |= {"domain": [_LEFT + _GAP, 1.0], "anchor": "y"}
     return fig.update_layout(xaxis2=second, legend={"x": _LEFT + _GAP})
 

@@ -233,6 +233,7 @@ def _common(plan: Statement, most: int) -> dict[str, str]:
     lines = [line for point in about for line in textwrap.wrap(f"- {point}", 112, subsequent_indent="  ")]
     return {
         "promise": promise(plan),
+        "noun": noun(plan),
         "protects": "\n# ".join(textwrap.wrap(f"Protects {protected(plan)}.", 112)),
         "points": "\n".join(f"# {line}" for line in lines),
         "records": _records(plan, most).rstrip() + "\n",

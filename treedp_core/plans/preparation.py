@@ -16,7 +16,7 @@ from treedp_core.records.exit import end
 from treedp_core.records.read.layout.options import OPTIONS
 from treedp_core.records.read.text import OTHER
 from treedp_core.registry import load_plugin
-from treedp_core.words import plural
+from treedp_core.words import plural, whole
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -46,7 +46,12 @@ def told(data: Dataset) -> Iterator[str]:
     paths = zip(leaves.tolist(), data.labels.paths_of(leaves), strict=True)
     outside = sum(int(data.counts[leaf]) for leaf, path in paths if OTHER in path)
     yield f"{plural(report.rows, 'row')} read, {plural(report.counted, 'record')} counted."
-    yield f"{plural(outside, 'record stands', 'records stand')} under {OTHER}: no category or bin has a place for them."
+    if report.recipe.clip:
+        steps = plural(int(data.counts[0]), "step")
+        yield f"Sums of {echo(report.recipe.value)}: {steps} of the grid, {whole(outside)} of them under {OTHER}."
+    else:
+        there = plural(outside, "record stands", "records stand")
+        yield f"{there} under {OTHER}: no category or bin has a place for them."
     if report.units:
         yield f"{plural(report.clipped, 'row')} of {plural(report.units, 'unit')} left out, beyond their bound."
     yield from (sentence for _, sentence in report.notices)

@@ -282,7 +282,7 @@ import opendp.prelude as dp
 
 dp.enable_features("contrib")
 
-# Noise of each level, in records: scale b or standard deviation; None published exactly or not measured.
+# Noise of each level, in $noun: scale b or standard deviation; None published exactly or not measured.
 $scales
 EXACT, N_LEVELS = $exact, len(SCALES)
 $deviations

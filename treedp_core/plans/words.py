@@ -176,11 +176,11 @@ def _cost(plan: Statement) -> str:
     paid = 0.0 if plan.tuned is None else plan.tuned.spent
     terms += rounded_up([*costs, paid], plan.charged)
     tuning = f" and the tuning ({privacy_text(paid)})" if paid else ""
-    both = (
-        " (an unknown column's change moves two counts on every unknown level, which is charged)"
-        if plan.unit.relation is NeighbouringRelation.REPLACE_UNKNOWN and plan.matrix is None
-        else ""
-    )
+    both = ""
+    if plan.unit.relation is NeighbouringRelation.REPLACE_UNKNOWN and plan.matrix is None:
+        both = " (an unknown column's change moves two counts on every unknown level, which is charged)"
+        if plan.is_of_sums:
+            both = " (a value that leaves its node moves two sums on every level below, which is charged)"
     composed = f"By composition over the levels ({terms}){tuning} the" if plan.matrix is None else "The"
     tuned = ""
     if plan.tuned is not None:
@@ -381,7 +381,8 @@ def summary(plan: Statement) -> list[tuple[str, str]]:
         else ("Matrix", matrix(plan.matrix)),
         (
             "Mechanism",
-            f"{law(plan)} noise, independent on every {'count of a level' if plan.matrix is None else 'sum'}",
+            f"{law(plan)} noise, independent on every "
+            f"{'sum' if plan.matrix is not None or plan.is_of_sums else 'count of a level'}",
         ),
         ("Post-processing", steps(plan)),
         *([("Certificate", certificate(plan))] if reaches_of_all(plan) else []),

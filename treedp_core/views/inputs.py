@@ -10,6 +10,7 @@ from treedp_core import checks
 from treedp_core.experiment import EPSILON_GRID, Experiment
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation, fitting_delta
+from treedp_core.privacy.sums import unit_of_sums
 from treedp_core.privacy.unit import MAX_CONTRIBUTIONS
 from treedp_core.records import Dataset
 from treedp_core.registry import Table
@@ -130,12 +131,19 @@ class ReleaseInputs(Inputs):
     seed: int = of(whole("seed", 7, 0, checks.MAX_SEED, code="SEED_RANGE"))
 
     def experiment(self, data: Dataset, **overrides: Any) -> Experiment:
-        """Return the experiment that these inputs describe on a table, with some of its fields replaced."""
+        """Return the experiment that these inputs describe on a table, with some of its fields replaced.
+
+        Of a table of sums the unit is that of sums: see `privacy.sums`.
+        """
         shared = Experiment(
             epsilon=self.epsilon, delta=self.delta, relation=self.relation, contributions=self.protected(data),
             known_levels=min(self.known_levels, data.tree.n_levels), alpha=self.alpha, threshold=self.threshold,
             seed=self.seed,
         )  # fmt: skip
+        if data.report.recipe.clip:
+            unit = unit_of_sums(replace(shared, contributions=1).unit, data.report.recipe.clip)
+            shared = replace(shared, relation=unit.relation.value, contributions=unit.contributions,
+                             known_levels=unit.known_levels)  # fmt: skip
         return replace(shared, **overrides)
 
     def protected(self, data: Dataset) -> int:

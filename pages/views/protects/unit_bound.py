@@ -111,7 +111,9 @@ def _unit(data: Dataset) -> None:
 
 def _count_by(slot: str, key: str) -> None:
     """Have a table counted anew with the column of units that was chosen: in a callback."""
-    upload.count_again(slot, unit=st.session_state[key] or None, contributions=CONTRIBUTIONS.value)
+    table = session_tables.of(slot)
+    valued = {"value": None} if table is not None and table.data.report.recipe.value else {}
+    upload.count_again(slot, unit=st.session_state[key] or None, contributions=CONTRIBUTIONS.value, **valued)
 
 
 def _use() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any, Final
 
@@ -43,10 +44,17 @@ _SHORT: Final = (
     "times the best", "clip", "best clip", "left out of the sum",
 )  # fmt: skip
 _PERCENT: Final = ("part of ε", "RMSRE", "RMSRE without least squares")
+
+
+def _part(value: float) -> str:
+    """A part in percent; an infinite one is that of a level which is not measured."""
+    return percent(value) if math.isfinite(value) else "not measured"
+
+
 FORMATS: Final[dict[str, Any]] = {
     "ε for the clip": privacy_text, "ε for the sums": privacy_text, "nodes": whole,
     **{head: short for name in _SHORT for head in (name, of_truth(name))},
-    **{head: percent for name in _PERCENT for head in (name, of_truth(name))},
+    **{head: _part for name in _PERCENT for head in (name, of_truth(name))},
 }  # fmt: skip
 
 

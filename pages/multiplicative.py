@@ -4,7 +4,7 @@ from pages.ui.inputs.inactive_settings import NO_THRESHOLD
 from pages.ui.page.page import Page, View
 from pages.views.multiplicative import run
 from pages.views.multiplicative.settings import PRESETS, SETTINGS, VIEW
-from pages.views.multiplicative.worst_case import IGNORES, growth, meaning
+from pages.views.multiplicative.worst_case import IGNORES, growth, meaning, prefixes
 
 PAGE = Page(
     name="multiplicative",
@@ -24,6 +24,7 @@ PAGE = Page(
     views=(
         View("run", run.show, ignores=NO_THRESHOLD),
         View("growth", growth, ignores=IGNORES, question="From how many levels on do thresholds pay?"),
+        View("prefixes", prefixes, ignores=IGNORES, question="Why not release cumulative counts, and subtract?"),
         View("meaning", meaning, ignores=IGNORES, question="From which count on is the promise kept?"),
     ),
     switch=VIEW,

@@ -30,6 +30,7 @@ from treedp_core.figures.base.style import (
 from treedp_core.figures.base.text import count_text, plot_text
 from treedp_core.records.export.columns import Columns
 from treedp_core.studies.multiplicative.blocks import Blocks
+from treedp_core.studies.multiplicative.by_subtraction import Subtracted
 from treedp_core.studies.multiplicative.curves import CURVES
 from treedp_core.studies.multiplicative.ranking import Found
 from treedp_core.studies.multiplicative.run import Run, drawn
@@ -360,3 +361,50 @@ def schedule_figure(table: Mapping[str, AnyArray], *, promised: float, chosen: i
     note = {"text": "promised ε", "showarrow": False, "font": {"color": GREY}}
     fig.add_annotation(x=1, xref="paper", y=float(np.log10(promised)), xanchor="right", yanchor="bottom", **note)
     return your_value_marker(fig, float(chosen), "your ℓ", log=False)
+
+
+SUBTRACTED: Final = {
+    "twice": ("Of errors only known", Look(GREEN, "dot", "circle")),
+    "node": ("By subtraction", Look(GREEN, "solid", "circle")),
+    "each": ("Each by itself", LOOKS["gaussian"]),
+    "tree": ("Best for the tree", LOOKS["optimal"]),
+    "least": ("Cumulative at least", LOOKS["pure_bound"]),
+}
+"""Lines of `subtraction_figure` by what they are of `Subtracted`, from the top."""
+
+
+def subtraction_figure(found: Subtracted, sigma: float, n_levels: int) -> Draft:
+    """Return errors of the worst node by number of levels, in records, where one count by itself has noise `sigma`."""
+    x = found.n_levels.astype(float)
+    lines = {name: sigma * np.asarray(getattr(found, name)) for name in SUBTRACTED}
+    fig = new_figure(
+        [
+            _curve((x, lines[name]), look, label, 3.0 if name in ("node", "tree") else 2.0)
+            for name, (label, look) in SUBTRACTED.items()
+        ],
+        xaxis=axis("number of levels d", log=False, bounds=(2.0, float(x.max()))),
+        yaxis=axis("error of the worst node (records)", log=False, bounds=(0.0, 1.06 * float(lines["twice"].max())),
+                   grid=True),
+    )  # fmt: skip
+    ends = [(label, look.colour, float(lines[name][-1])) for name, (label, look) in SUBTRACTED.items()]
+    name_ends(fig, ends, height=LOW, is_low=True)
+    return your_value_marker(fig, n_levels, f"yours: {whole(n_levels)} levels", False) if n_levels <= x.max() else fig
+
+
+def forgiven_figure(table: Columns) -> Draft:
+    """Return which error of a node leaves no α-RMSE of what was released: a table of `forgiven_table`."""
+    records, *columns = (np.array(column, dtype=float) for column in table.values())
+    looks = (("Directly", LOOKS["optimal"]), ("By subtraction", SUBTRACTED["node"][1]))
+    low, high = limits(columns, log=True, default=(1.0, 1e4))
+    return new_figure(
+        [
+            scatter(
+                x=records, y=np.where(values > 0, values, np.nan), mode="lines", name=name,
+                line={"color": look.colour, "dash": look.dash, "width": 3},
+                hovertemplate=f"{name}: {hover('y', 'short')} of {hover('x', 'short')} records<extra></extra>",
+            )
+            for (name, look), values in zip(looks, columns, strict=True)
+        ],
+        xaxis=axis("records of the node", log=True, bounds=(1.0, float(records.max()))),
+        yaxis=axis("off without any α-RMSE (records)", log=True, bounds=(low, 2.0 * high), grid=True),
+    )  # fmt: skip

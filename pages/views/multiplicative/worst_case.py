@@ -51,13 +51,20 @@ def meaning() -> Told:
     return seen.told(more=partial(_more_of_meaning, seen))
 
 
-def _shown(view: str, own: Setting[Any], needy: str) -> Seen[WorstCaseInputs]:
+def prefixes() -> Told:
+    """Show what counts by subtraction cost, and what α then no longer forgives."""
+    seen = _shown("prefixes", None, "Gaussian noise")
+    return seen.told(more=partial(_more_of_prefixes, seen))
+
+
+def _shown(view: str, own: Setting[Any] | None, needy: str) -> Seen[WorstCaseInputs]:
     """Show the controls and the figure of a view, and which δ is taken for the sidebar's 0 by those in need of one."""
     with in_a_row():
         draw_alpha()
         LEVELS.draw()
         TOTAL.draw()
-        own.draw()
+        if own is not None:
+            own.draw()
     seen = see(VIEWS[f"multiplicative.{view}"], inputs_now(WorstCaseInputs))
     frame.found(seen)
     say_delta(needy, "mul_set_delta", int(TOTAL.value))
@@ -82,6 +89,11 @@ def _more_of_growth(seen: Seen[WorstCaseInputs]) -> None:
     crossings = see(VIEWS["multiplicative.growth.crossings"], of)
     frame.found(crossings, formats={"from this many levels on": RIGHT}, width="content")
     crossings.say_state("Searching for the exact numbers of levels")
+
+
+def _more_of_prefixes(seen: Seen[WorstCaseInputs]) -> None:
+    st.header("What α forgives, and what it leaves", anchor=False)
+    frame.found(see(VIEWS["multiplicative.prefixes.lost"], seen.found_for))
 
 
 def _more_of_meaning(seen: Seen[WorstCaseInputs]) -> None:

@@ -9,10 +9,19 @@ from typing import Any, Final
 
 import numpy as np
 
-from treedp_core.figures.multiplicative import accuracy_bars, few_figure, growth_figure, schedule_figure
+from treedp_core.figures.multiplicative import (
+    accuracy_bars,
+    few_figure,
+    forgiven_figure,
+    growth_figure,
+    schedule_figure,
+    subtraction_figure,
+)
 from treedp_core.mechanisms.thresholds.schedule import PrintedSchedule, growth_ratio, printed_schedule
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.studies.multiplicative import Setting, accuracy_table, ranking
+from treedp_core.privacy.conversions import gaussian_sigma
+from treedp_core.studies.multiplicative import Setting, accuracy_table, by_subtraction, ranking
+from treedp_core.studies.multiplicative.by_subtraction import MOST_LEVELS, Subtracted
 from treedp_core.studies.multiplicative.ranking import Found, Places, Rank
 from treedp_core.studies.multiplicative.tree_bounds import bounds_table
 from treedp_core.tree import AnyArray, Tree
@@ -217,6 +226,66 @@ def printed_rounds(inputs: WorstCaseInputs, tables: Tables, *, memo: Memo = forg
     )
 
 
+def prefixes(inputs: WorstCaseInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
+    """Return what counts of nodes cost as differences of cumulative counts, and why α does not survive it.
+
+    Raises
+    ------
+    InputError
+        What `WorstCaseInputs.setting` and `WorstCaseInputs.n_levels` refuse.
+    """
+    setting, d = inputs.setting(tables.data), inputs.n_levels(tables.data)
+    found = memo(("multiplicative.subtracted",), lambda: by_subtraction.by_subtraction(range(2, MOST_LEVELS + 1)))
+    sigma = gaussian_sigma(setting.epsilon, setting.delta)
+    return Finding(
+        figure=subtraction_figure(found, sigma, d),
+        columns=partial(by_subtraction.table, found, sigma),
+        answer=_subtracted_answer(found, sigma, setting, d),
+        caption="Root mean squared error of the worst node of a binary tree, Gaussian noise, one record added or "
+        f"removed, ε = {setting_text(setting.epsilon)}, δ = {setting_text(setting.delta)}. By subtraction: its count "
+        "is the difference of two cumulative counts of leaves, released by the square root of the summing matrix "
+        "(Ghazi et al., Section 1.3); dotted: twice a cumulative count’s error, all that is known of any other way. "
+        "Each by itself: √d (Corollary 2.7). Best for the tree: γ₂, least squares with minimax shares (Theorem 5.2). Grey: no "
+        "factorisation releases cumulative counts with less.",
+        alt="Counts by subtraction err more than counts each by itself from "
+        f"{found.loses_from} levels on, and more than twice the best matrix of the tree.",
+        badges=("formula",),
+        provenance=provenance(setting, d),
+    )
+
+
+def lost(inputs: WorstCaseInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
+    """Return which errors of a node leave no α-RMSE of what was released: its own count, or cumulative counts."""
+    setting = inputs.setting(tables.data)
+    columns = by_subtraction.forgiven_table(setting.alpha, setting.max_total)
+    return Finding(
+        figure=forgiven_figure(columns) if setting.alpha else None,
+        columns=lambda: columns,
+        caption=f"Formula, α = {short(setting.alpha)}, {whole(round(setting.max_total))} records in all. A cumulative "
+        "count P may be off by α P and have no α-RMSE. The last node of w records, N − (N − w), is then off by "
+        "α (2 N − w), of which α w are forgiven: its α-RMSE may be 2 α (N − w), whatever the noise.",
+        alt="Which error of a node is forgiven, and which cumulative counts without any α-RMSE leave",
+        provenance=provenance(setting, None),
+    )
+
+
+def _subtracted_answer(found: Subtracted, sigma: float, setting: Setting, d: int) -> str:
+    """Return how far a node errs by subtraction, and beside it; and what α then no longer forgives."""
+    at = min(d, MOST_LEVELS) - 2
+    node, each, tree = (short(float(sigma * one[at])) for one in (found.node, found.each, found.tree))
+    where = f"On **{plural(min(d, MOST_LEVELS), 'level')}**" + f" (of {whole(d)}, the most drawn)" * (d > MOST_LEVELS)
+    off = by_subtraction.forgiven(setting.alpha, 0.0, setting.max_total)[1]
+    lost = (
+        f" Cumulative counts without any α-RMSE may leave a node **without records** off by {whole(round(off))}."
+        if off
+        else ""
+    )
+    return (
+        f"{where} a node errs **{node} records** as a difference of cumulative counts, {each} counted by itself, "
+        f"{tree} by the best matrix of the tree.{lost}"
+    )
+
+
 def provenance(setting: Setting, d: int | None) -> Provenance:
     """Return what formulas for at most N records on d levels were made from; the relation is the paper's."""
     levels = () if d is None else (plural(d, "level"),)
@@ -281,6 +350,8 @@ ENTRIES = (
     _entry(view="growth", part="mul_bounds", section="bounds", find=bounds, slow=_bounds_work, start="auto"),
     _alone(view="growth", part="mul_crossings", section="crossings", find=crossings, slow=_crossings_work,
            start="auto"),
+    _alone(view="prefixes", part="mul_prefixes", label="By subtraction", find=prefixes),
+    _alone(view="prefixes", part="mul_lost", section="lost", find=lost),
     _alone(view="meaning", part="mul_kept", label="When to use", find=least_counts),
     _alone(view="meaning", part="mul_accuracy", section="accuracy", find=accuracy),
     _alone(view="meaning", part="mul_schedule", section="printed", find=printed),

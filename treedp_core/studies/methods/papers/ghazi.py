@@ -38,6 +38,7 @@ from treedp_core.studies.multiplicative.accuracy import (
     clamped_alpha_rmse,
     noise_accurate_threshold,
 )
+from treedp_core.studies.multiplicative.by_subtraction import by_subtraction
 from treedp_core.studies.multiplicative.curves import Setting, break_even, growth, theorem_error
 from treedp_core.studies.multiplicative.lower_bounds import packing_bound
 from treedp_core.studies.multiplicative.tree_bounds import additive_bound, embedded_levels, tree_packing_bound
@@ -49,6 +50,7 @@ ALPHA, EPSILON, DELTA, ETA, LEVELS = 0.5, 1.0, 1e-6, 1e-4, 1_000
 GROWTH: Final = ("multiplicative", {"mul_view": "growth", "mul_all": "true"})
 RUN: Final = ("multiplicative", {"mul_view": "run"})
 MEANING: Final = ("multiplicative", {"mul_view": "meaning"})
+PREFIXES: Final = ("multiplicative", {"mul_view": "prefixes"})
 TABLE_1: Final = (
     ("additive, δ = 0, upper", "laplace", 1.0),
     ("additive, δ > 0, upper", "gaussian", 0.5),
@@ -216,6 +218,39 @@ def _break_even() -> tuple[Number, ...]:
     return (Number("levels where it beats Gaussian noise (log₁₀)", ours, printed),)
 
 
+def _by_subtraction() -> tuple[Number, ...]:
+    """What one more level adds to a node's error, by its law for large d; and what it is with few levels."""
+    found = by_subtraction([3, 16, 17])
+    adds = math.sqrt(2.0) * math.log(2.0) / math.pi
+    leaves = 2.0 ** np.arange(3)  # nodes of 1, 2, 4 leaves; row i of the square root is 1, 1/2, 3/8, 5/16 backwards
+    root = np.array([1.0, 0.5, 0.375, 0.3125])
+    worst = max(
+        float(np.square(root[int(n) :] - root[: 4 - int(n)]).sum() + np.square(root[: int(n)]).sum()) for n in leaves
+    )
+    return (
+        Number("a level adds to a node's error, in σ", float(found.node[2] - found.node[1]), adds, 0.01),
+        Number("a node's error on 3 levels, in σ", float(found.node[0]), math.sqrt(worst * float(root @ root))),
+    )
+
+
+def _gap() -> tuple[Number, ...]:
+    """How far what is simulated lies above what is proved to be needed, at 10 000 levels."""
+    setting, levels = Setting(ALPHA, EPSILON, DELTA), np.array([10_000])
+    error = growth(setting, levels, ("tuned", "approximate_bound")).error
+    return (
+        Number(
+            "tuned plan ÷ lower bound, 10 000 levels", float(error["tuned"][0] / error["approximate_bound"][0]), 1.0
+        ),
+    )
+
+
+def _cancelled() -> tuple[Number, ...]:
+    """What counts of k and -k on two leaves hide from a search that begins above them: their parent's count."""
+    tree, k = Tree.from_branching_factors((2,)), 1_000
+    weights = tree.add_up(np.array([0, k, -k]))
+    return (Number(f"count of a parent of {k} and −{k}", float(weights[0]), float(k)),)
+
+
 def overspending(rounds: int = 20) -> tuple[Number, ...]:
     """Return what the budgets of Algorithm 4 add up to over epsilon, corrected and as printed."""
     found = printed_schedule(ALPHA, EPSILON, rounds)
@@ -375,6 +410,12 @@ CLAIMS: Final = (
     Claim("Lemma 3.3", "Clamped to a noisy count, accurate estimates have a small α-RMSE.", R, _clamp, "", RUN),
     Claim("Theorems 1.8 and 4.1", "The α-RMSE grows only with log d.", S, _theorem_41,
           "The same proof of privacy with other thresholds proves thousands of times less.", GROWTH),
+    Claim("Section 1.3", "Thresholds release a tree, with an error of Ω(d) where √d is possible.", R, _by_subtraction,
+          "Worse than counts each by itself from 6 levels on; and what α forgives does not survive subtraction.", PREFIXES),
+    Claim("Section 6, α and d", "Can the error grow less with d, or with 1/α?", Verdict.OPEN, _gap,
+          "Nobody knows: the lower bound stops growing at log₂(1/δ) levels, the tuned plan goes on as log d.", GROWTH),
+    Claim("Section 6, counts below 0", "Does α help where counts may be negative?", Verdict.OPEN, _cancelled,
+          "Unknown. A search from above misses what cancels, so this mechanism does not apply.", RUN),
     Claim("Theorem 4.1, when to use it", "It beats Gaussian noise on deep trees.", S, _break_even,
           "From thousands of levels on, not from millions of millions.", GROWTH),
     Claim("Lemma 4.3, Corollary 4.5", "From a threshold on, every node is labelled right but with probability η.", R,

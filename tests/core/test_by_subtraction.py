@@ -7,11 +7,12 @@ import pytest
 from scipy.linalg import sqrtm
 
 from treedp_core.checks import InputError
+from treedp_core.privacy.conversions import gaussian_sigma
 from treedp_core.studies.multiplicative.by_subtraction import MOST_LEVELS, by_subtraction, forgiven, table
 from treedp_core.tree import FloatArray, Tree
 from treedp_core.views import Tables
-from treedp_core.views.finding import no_table
 from treedp_core.views.multiplicative import WorstCaseInputs, lost, prefixes
+from treedp_core.words import short
 
 
 def of_nodes(n_levels: int) -> tuple[FloatArray, FloatArray]:
@@ -73,14 +74,12 @@ def test_the_view_says_the_three_errors_and_what_alpha_loses() -> None:
     inputs = WorstCaseInputs(levels="9", alpha=0.25, delta=1e-6, total=2000.0)
     found = prefixes(inputs, Tables())
     errors = by_subtraction([9])
-    from treedp_core.privacy.conversions import gaussian_sigma
-    from treedp_core.words import short
-
     sigma = gaussian_sigma(1.0, 1e-6)
-    assert f"**{short(sigma * errors.node[0])} records**" in found.answer and "off by 1\u202f000" in found.answer
+    assert f"**{short(sigma * errors.node[0])} records**" in found.answer and "a count of 1\u202f000" in found.answer
     assert f"{short(sigma * errors.each[0])} counted by itself, {short(sigma * errors.tree[0])} by" in found.answer
-    far = prefixes(WorstCaseInputs(levels="1000", alpha=0.0, delta=1e-6), Tables()).answer
-    assert "On **17 levels** (of 1\u202f000, the most drawn)" in far and "α" not in far
-    assert lost(WorstCaseInputs(alpha=0.0, delta=1e-6), Tables(no_table())).figure is None
+    far = prefixes(WorstCaseInputs(levels="1000", delta=1e-6), Tables()).answer
+    assert "On **17 levels** (of 1\u202f000, the most drawn)" in far
+    columns = lost(inputs, Tables()).table
+    assert columns["by subtraction"][0] == 0.25 * (4000 - 1) and columns["directly"][-1] == 500.0
     with pytest.raises(InputError):
         prefixes(WorstCaseInputs(levels="1", delta=1e-6), Tables())

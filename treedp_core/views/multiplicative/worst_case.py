@@ -245,9 +245,9 @@ def prefixes(inputs: WorstCaseInputs, tables: Tables, *, memo: Memo = forgetful)
         f"removed, ε = {setting_text(setting.epsilon)}, δ = {setting_text(setting.delta)}. By subtraction: its count "
         "is the difference of two cumulative counts of leaves, released by the square root of the summing matrix "
         "(Ghazi et al., Section 1.3); dotted: twice a cumulative count’s error, all that is known of any other way. "
-        "Each by itself: √d (Corollary 2.7). Best for the tree: γ₂, least squares with minimax shares (Theorem 5.2). Grey: no "
-        "factorisation releases cumulative counts with less.",
-        alt="Counts by subtraction err more than counts each by itself from "
+        "Each by itself: √d (Corollary 2.7). Best for the tree: γ₂, least squares with minimax shares (Theorem 5.2). "
+        "Grey: no factorisation releases cumulative counts with less.",
+        alt="Counts by subtraction have larger errors than counts each by itself from "
         f"{found.loses_from} levels on, and more than twice the best matrix of the tree.",
         badges=("formula",),
         provenance=provenance(setting, d),
@@ -259,11 +259,11 @@ def lost(inputs: WorstCaseInputs, tables: Tables, *, memo: Memo = forgetful) -> 
     setting = inputs.setting(tables.data)
     columns = by_subtraction.forgiven_table(setting.alpha, setting.max_total)
     return Finding(
-        figure=forgiven_figure(columns) if setting.alpha else None,
+        figure=forgiven_figure(columns),
         columns=lambda: columns,
         caption=f"Formula, α = {short(setting.alpha)}, {whole(round(setting.max_total))} records in all. A cumulative "
-        "count P may be off by α P and have no α-RMSE. The last node of w records, N − (N − w), is then off by "
-        "α (2 N − w), of which α w are forgiven: its α-RMSE may be 2 α (N − w), whatever the noise.",
+        "count P has no α-RMSE while its error is at most α P. The last node of w records, N − (N − w), may then have "
+        "an error of α (2 N − w), of which α w are forgiven: its α-RMSE may be 2 α (N − w), whatever the noise.",
         alt="Which error of a node is forgiven, and which cumulative counts without any α-RMSE leave",
         provenance=provenance(setting, None),
     )
@@ -275,14 +275,10 @@ def _subtracted_answer(found: Subtracted, sigma: float, setting: Setting, d: int
     node, each, tree = (short(float(sigma * one[at])) for one in (found.node, found.each, found.tree))
     where = f"On **{plural(min(d, MOST_LEVELS), 'level')}**" + f" (of {whole(d)}, the most drawn)" * (d > MOST_LEVELS)
     off = by_subtraction.forgiven(setting.alpha, 0.0, setting.max_total)[1]
-    lost = (
-        f" Cumulative counts without any α-RMSE may leave a node **without records** off by {whole(round(off))}."
-        if off
-        else ""
-    )
     return (
-        f"{where} a node errs **{node} records** as a difference of cumulative counts, {each} counted by itself, "
-        f"{tree} by the best matrix of the tree.{lost}"
+        f"{where} the error of a node is **{node} records** as a difference of cumulative counts, {each} counted by "
+        f"itself, {tree} by the best matrix of the tree. Cumulative counts without any α-RMSE may give a node "
+        f"**without records** a count of {whole(round(off))}."
     )
 
 

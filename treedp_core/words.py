@@ -295,6 +295,17 @@ def percent(part: float) -> str:
     return f"{short(100 * part)} %"
 
 
+def percent_above(part: float) -> str:
+    """Return a part that is a bound in percent, rounded up to two digits, a thousandth of a percent at least.
+
+    >>> percent_above(0.0302), percent_above(0.0), percent_above(1e-9)
+    ('3.1 %', '0.001 %', '0.001 %')
+    """
+    cents = max(100.0 * part, 1e-3)
+    step = 10.0 ** (math.floor(math.log10(cents)) - 1)
+    return f"{short(math.ceil(cents / step * (1.0 - 1e-12)) * step)} %"
+
+
 def unbroken(prose: str) -> str:
     r"""Return prose of which no line ends between a number and its "±", "%" or the letter that it is the value of.
 

@@ -30,6 +30,7 @@ from treedp_core.tree import Tree
 from treedp_core.words import (
     budget_text,
     percent,
+    percent_above,
     plain,
     plural,
     privacy_text,
@@ -149,11 +150,10 @@ def optimum_line(best: Optimum, question: Question) -> str:
     """Return what is known of the tuned split: a proof that it is best, or an honest word that there is none."""
     start = f"The tuned split was found from “{best.found_from.replace('_', ' ')}”"
     if best.gap is None:
-        return f"{start}: the best of many local searches, not certified (with this noise the problem is not convex)."
+        return f"{start}: the best of many local searches, without a proof for this metric."
     every = "no split of the same ρ" if question.within else "no split"
-    if best.certified:
-        return f"{start}. Certified by convexity: {every} has an error on the prior smaller by more than 0.01 %."
-    return f"{start}. By convexity {every} has an error on the prior smaller by more than {percent(best.gap)}."
+    less = "0.01 %" if best.certified else percent_above(best.gap)
+    return f"{start}. Proved: {every} has an error on the prior smaller by more than {less}."
 
 
 def prior_line(prior: Prior | None, question: Question) -> str:
@@ -304,10 +304,22 @@ def binding(found: Inverse, names: Sequence[str]) -> tuple[str, str]:
 
 
 def lower_bound(found: Inverse, question: Question) -> tuple[str, str]:
-    """Return below what no budget meets the targets, and in what it is, or why nothing is proved."""
-    if found.lower_bound is None:
-        return "–", "none: not convex"
-    return budget_text(found.lower_bound), f"{question.symbol}, levels"
+    """Return below what no budget meets the targets, and how far that is from what was found."""
+    return budget_text(found.lower_bound), f"{question.symbol}, levels: gap {percent_above(found.gap)}"
+
+
+def skipped(of: Question, found: Inverse, names: Sequence[str]) -> str:
+    """Return what leaving levels unmeasured saves, or what it would cost; `names` are ready for the screen."""
+    told = []
+    for level, other in enumerate(found.otherwise):
+        if not found.total * (1.0 + TIE) < other < math.inf:
+            continue
+        change = percent(1.0 - found.total / other) if not found.amounts[level] else percent(other / found.total - 1.0)
+        if not found.amounts[level]:
+            told.append(f"not measuring {names[level]} saves {change} (with it {privacy_text(other)})")
+        else:
+            told.append(f"without {names[level]} {change} more ({privacy_text(other)})")
+    return f"In {of.symbol}, by the best splits found: {'; '.join(told)}." if told else ""
 
 
 _AS_IT_CAME_OUT: Final = (
@@ -332,9 +344,10 @@ def answered(found: Inverse, question: Question, targets: Sequence[Target]) -> s
 
 
 def _certainty(found: Inverse, question: Question) -> str:
-    if found.lower_bound is not None:
-        at = " in ρ" if question.within else ""
-        return f"Proved optimal{at} but for rounding." if found.is_proved else "The best of several searches."
-    normal = MECHANISMS[question.law].law.normal
-    why = "for a probability averaged over counts" if normal else "with this noise"
-    return f"The best of several searches, not certified: {why} the problem is not convex, so no lower bound is proved."
+    at = f" a {question.symbol}" if question.within else ""
+    if not found.total:
+        return "Nothing need be spent."
+    if found.is_proved:
+        return f"Proved: no split needs{at or ' an ε'} smaller by more than {percent_above(found.gap)}."
+    less = percent_above(found.gap)
+    return f"Proved: no split needs{at or ' an ε'} smaller by more than {less}; this is the best of several searches."

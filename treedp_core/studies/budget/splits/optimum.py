@@ -6,21 +6,23 @@ gradient (Yu, 2010, for A- and L-optimal designs), climbs down to the one best v
 far it still is: the loss f is homogeneous of order -1, so ``f_best >= 2 f - max over admissible splits r of h . r``.
 
 Laplace noise. The precision grows with the square of epsilon; after least squares the loss is not convex, and often
-all budget on one level is best. A local search starts near every level alone, from equal shares, from every simple
-split and from the greedy one; the best end point is kept, and never called certified. Without least squares the loss
-is convex for all four laws.
+all budget on one level is best. Branch and bound (`branch_and_bound`) starts near every level alone, from equal shares,
+from every simple split and from the greedy one, and says how much smaller the loss of any split could be. Without least
+squares the loss is convex for all four laws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 import numpy as np
 
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.budget.quotient import gradient, sweeps
+from treedp_core.studies.budget.splits.branch_and_bound import POLISHED, Certified, Search
 from treedp_core.studies.budget.splits.greedy import greedy
 from treedp_core.tree import AnyArray, FloatArray
 
@@ -177,8 +179,10 @@ COMPARED_PHASES: Final = 1000
 SMALL_QUOTIENT: Final = 2000
 COMPARED: Final = 20
 """Hundredths of the work that the comparison with greedy and simple splits stands for."""
-SHORT: Final = 8
-"""Rounds of a short descent."""
+MANY_CLASSES: Final = 200
+"""Trees with more variance classes are searched less."""
+PROGRAMMES: Final = 600
+FEWEST: Final = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +196,8 @@ class Optimum:
     error : float
         The metric's value for the tree.
     lower_bound : float or None
-        No split with this total has a smaller error (proved by convexity); None where nothing is proved.
+        No split with this total has a smaller error (proved, by convexity or by branch and bound); None where nothing
+        is.
     found_from : str
         The start that led to it.
     """
@@ -264,8 +269,11 @@ def optimum(problem: Problem, total: float) -> Optimum:
     if not problem.least_squares or problem.noise.convex:
         found, lower = _convex(problem, total, best_so_far[1])
         candidates.append(("convexity", found))
-    if problem.least_squares and not problem.noise.normal:
-        candidates += _from_everywhere(problem, total, [*_corners(problem, total), *candidates], 100 - COMPARED)
+    if problem.least_squares and not problem.noise.convex:
+        sought = _bounded(problem, total, [*_corners(problem, total), *candidates], best_so_far)
+        candidates += [("branch and bound", split) for split in (sought.amounts, *sought.ends)]
+        lower = float(np.sqrt(sought.lower))
+    problem.watch.step(100 - COMPARED)
     return _finish(problem, total, candidates, lower)
 
 
@@ -283,16 +291,25 @@ def _corners(problem: Problem, total: float) -> list[Named]:
     return [(f"level {i}", problem.scaled(spread + 0.9 * np.eye(spread.size)[i], total)) for i in levels]
 
 
-def _from_everywhere(problem: Problem, total: float, starts: list[Named], steps: int) -> list[Named]:
-    """Where descents from all starts end; on a large quotient only the two best of short descents go on."""
-    watch = problem.watch
-    starts = [start for i, start in enumerate(starts) if not any(np.allclose(start[1], s[1]) for s in starts[:i])]
-    if problem.quotient.n_classes > SMALL_QUOTIENT:
-        steps //= 2
-        short = [(name, descend(problem, total, start, SHORT)) for name, start in watch.over(starts, steps)]
-        order = np.argsort(problem.loss(np.array([split for _, split in short])), kind="stable")
-        starts = [short[i] for i in order[:2]]
-    return [(name, descend(problem, total, start)) for name, start in watch.over(starts, steps)]
+def _bounded(problem: Problem, total: float, starts: list[Named], best: Named) -> Certified:
+    """Best split and a lower bound of the loss by branch and bound; from the best starts on a large quotient."""
+    size = max(1.0, problem.quotient.n_classes / MANY_CLASSES)
+    if size > 1.0:
+        order = np.argsort(problem.loss(np.array([split for _, split in starts])), kind="stable")
+        starts = [starts[i] for i in order[: max(2, int(len(starts) / size))]]
+    unit = float(problem.loss(best[1]))  # in which losses are measured, so that none is out of scale
+
+    def wanted(q: FloatArray) -> tuple[FloatArray, Callable[[int], FloatArray]]:
+        found = sweeps(problem.quotient, q)
+        value = unit / float(found.variance @ problem.class_weight)
+        return np.array([value]), lambda i: -gradient(problem.quotient, found, problem.class_weight) * value**2 / unit
+
+    search = Search(
+        problem, wanted, np.array([True]), total=total, effort=max(FEWEST, int(PROGRAMMES / size)),
+        most_polished=max(FEWEST, int(POLISHED / size)),
+    )  # fmt: skip
+    found = search.run([split for _, split in [best, *starts]])
+    return replace(found, value=found.value * unit, lower=found.lower * unit)
 
 
 def _convex(problem: Problem, total: float, start: FloatArray) -> tuple[FloatArray, float]:

@@ -19,14 +19,19 @@ from treedp_core.allocation import split
 from treedp_core.privacy import RHO_HIGH, Currency
 from treedp_core.privacy.rounding import crossing
 from treedp_core.studies.budget.problem import CRUMB, Problem
+from treedp_core.studies.budget.splits.branch_and_bound import Search
+from treedp_core.studies.budget.targets.relaxation import Requirements
 from treedp_core.studies.budget.targets.target import Ask, Bound
-from treedp_core.tree import FloatArray, IntArray
-from treedp_core.words import float_above
+from treedp_core.tree import AnyArray, FloatArray, IntArray
+from treedp_core.words import float_above, normal_quantile
 
 UNITS: Final = 10**15
 """Shares are whole multiples of this part, so that a float says each of them exactly and they sum to 1."""
-MOVES: Final = (2.0, 1.3, 1.08)
-"""By how much a level's share is tried to be changed, from coarse to fine."""
+TRUE_ROUNDS: Final = 4
+MOST_LOG: Final = 50.0
+STEP: Final = 0.02
+TOUCHED: Final = 1e-6
+ENOUGH_BETTER: Final = 1e-4
 NEAR: Final = 0.5
 """Nodes whose normal value is that part of the largest, or more, are asked first."""
 LEGIBLE: Final = 1e-3
@@ -106,32 +111,69 @@ class Truth:
         known = np.isfinite(self.values(swept, normal=True)[0]).all()
         return swept if known else np.where(self.problem.paid > 0, np.maximum(shares, crumb), 0.0)
 
-    def best(self, splits: list[FloatArray], total: float) -> FloatArray:
-        """The best of splits (n_levels,) at one charge, after moves of one level's share that make it better still."""
-        tried = [self._at(self.tidied(one), total) for one in splits]
-        values = [self._worst(one) for one in tried]
-        split, value = tried[int(np.argmin(values))], min(values)
-        for factor in MOVES:
-            moved = True
-            while moved:
-                moved = False
-                for level in np.flatnonzero(self.problem.paid):
-                    for share in (max(split[level], total / 50.0) * factor, split[level] / factor, 0.0):
-                        changed = np.where(np.arange(split.size) == level, share, split)
-                        if share == split[level] or not changed.any():
-                            continue
-                        other = self._at(self.tidied(changed), total)
-                        at_other = self._worst(other, until=value * (1.0 - 1e-3))
-                        if at_other < value * (1.0 - 1e-3):
-                            split, value, moved = other, at_other, True
+    def log_values(self, amounts: FloatArray) -> FloatArray:
+        """Logarithm of each bound's value as it is searched by, (n_bounds,), from the laws of the errors.
+
+        For a target on every count the value is that of a normal error that misses as often.
+        """
+        found = np.maximum(self.values(amounts, quick=True)[0], TINY)
+        logs = np.log(found)
+        for i, bound in enumerate(self.bounds):
+            if bound.target.ask is Ask.EVERY_NODE and not self.is_normal:
+                missed = min(max(float(found[i]) * (1.0 - bound.target.confidence), 1e-15), 1.0 - 1e-9)
+                logs[i] = 2.0 * np.log(normal_quantile(bound.target.confidence) / normal_quantile(1.0 - missed))
+        return np.minimum(logs, MOST_LOG)
+
+    def descend(self, search: Search, wanted: Requirements, split: FloatArray, rounds: int = TRUE_ROUNDS) -> FloatArray:
+        """Where a search under the true laws ends from a split (n_levels,): nearly `enough`.
+
+        What the true value of a bound is beside the one searched by is taken as linear in the logarithms of the
+        amounts, measured anew a few times.
+        """
+        split = self.nearly(self.tidied(split))
+        levels = search.levels
+        for _ in range(rounds):
+            self.problem.watch.check()
+            begin = np.maximum(split[levels], TOUCHED * split.max())
+            measured = np.flatnonzero(split[levels] > LEGIBLE * split.max())
+            drawn = split[levels] > 0
+            offset = self._beyond(search, wanted, begin, drawn)
+            slopes = np.zeros((offset.size, levels.size))
+            for i in measured.tolist():
+                moved = begin * np.exp(STEP * (np.arange(begin.size) == i))
+                slopes[:, i] = (self._beyond(search, wanted, moved, drawn) - offset) / STEP
+            at = np.log(begin)
+
+            def tilt(
+                x: FloatArray, offset: FloatArray = offset, slopes: FloatArray = slopes, at: FloatArray = at
+            ) -> tuple[FloatArray, FloatArray]:
+                away = np.clip(x - at, -1.0, 1.0)
+                return offset + slopes @ away, slopes * (np.abs(x - at) < 1.0)
+
+            other = self.nearly(self.tidied(search.whole(search.polished(begin, tilt))))
+            before, after = float(self.problem.charge(split)), float(self.problem.charge(other))
+            if after < before:
+                split = other
+            if after > before * (1.0 - ENOUGH_BETTER):
+                break
         return split
 
-    def _at(self, shares: FloatArray, total: float) -> FloatArray:
-        return np.asarray(shares * (total / float(self.problem.charge(shares))))
+    def nearly(self, split: FloatArray) -> FloatArray:
+        """A split (n_levels,) scaled so that the largest value is nearly 1, by what a variance would do."""
+        power = 0.5 if self.problem.currency is Currency.EPSILON else 1.0
+        for _ in range(3):
+            split = split * np.exp(power * min(float(self.log_values(split).max()), 10.0))
+        return split
 
-    def _worst(self, amounts: FloatArray, until: float = np.inf) -> float:
-        self.problem.watch.check()
-        return max(self.values(amounts, quick=True, until=until)[0])
+    def _beyond(self, search: Search, wanted: Requirements, amounts: FloatArray, drawn: AnyArray) -> FloatArray:
+        """Logarithm of each bound's true value over the one that a search has at amounts (n,) of paid levels.
+
+        `drawn` (n,) says which of them are measured; the others have crumbs.
+        """
+        values, _ = search.at(search.precisions(amounts)[0])
+        every = self.log_values(search.whole(np.where(drawn, amounts, 0.0)))
+        true = every[[self.bounds.index(bound) for bound in wanted.bounds]]
+        return np.append(true + np.log(values[: true.size]), np.zeros(values.size - true.size))
 
     def enough(self, shares: FloatArray) -> FloatArray:
         """Shares (n_levels,) scaled until every target holds, and by hardly more.

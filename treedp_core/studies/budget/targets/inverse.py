@@ -1,10 +1,10 @@
 """The smallest budget that meets targets on levels, and how it is split.
 
 Before least squares every target needs a certain amount on its own level, found by bisection from the exact law; the
-amounts together are the answer. After least squares all targets share the budget: sequential quadratic programming on
-the logarithms of the amounts, from several starts, with errors taken as normal; then the best splits are scaled until
-every target holds under the law that the errors really have (`reliability`). For Gaussian noise the problem is convex
-and a bound says how much smaller the budget could be; for other noise nothing is claimed.
+amounts together are the answer. After least squares all targets share the budget: branch and bound over which levels
+are measured and how much they spend (`branch_and_bound`), with errors of single counts taken as normal; then the best
+splits are scaled until every target holds under the law that the errors really have (`reliability`). A bound that holds
+for that law (`relaxation`) says how much smaller the budget could be at most.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Final, cast
+from typing import Final
 
 import numpy as np
 
@@ -21,9 +20,11 @@ from treedp_core.checks import InputError
 from treedp_core.mechanisms.calibration import level_law
 from treedp_core.privacy.rounding import smallest, smallest_root
 from treedp_core.studies.budget.problem import Problem
-from treedp_core.studies.budget.quotient import gradient, sweeps
-from treedp_core.studies.budget.splits.optimum import SMALLEST, corners, simple_splits
-from treedp_core.studies.budget.targets.finalize_split import MOST, Truth, admitted
+from treedp_core.studies.budget.quotient import sweeps
+from treedp_core.studies.budget.splits.branch_and_bound import AT_ONCE, EFFORT, GAP, POLISHED, Search
+from treedp_core.studies.budget.splits.optimum import SMALLEST, simple_splits
+from treedp_core.studies.budget.targets.finalize_split import MOST, TRUE_ROUNDS, Truth, admitted
+from treedp_core.studies.budget.targets.relaxation import Requirements, least_total
 from treedp_core.studies.budget.targets.target import Bound, Target
 from treedp_core.tree import FloatArray
 from treedp_core.watch import Watch
@@ -36,9 +37,19 @@ NEXT_TO_NOTHING: Final = 1e-7
 TINY: Final = 1e-300
 LARGE: Final = 600.0
 MANY_NODES: Final = 50_000
-"""Trees with more nodes go through the programme from their two best starts only."""
+"""Trees with more nodes are not searched while a hand moves."""
 MANY_CLASSES: Final = 200
-"""Trees with more variance classes are searched under the normal law only, and scaled under the true one."""
+"""Trees with more variance classes are searched less, under the normal law only, and scaled under the true one."""
+MANY_ENDS: Final = 5
+"""Local optima that are held against each other under the true law."""
+LINEAR_GAP: Final = 1e-5
+GUIDED: Final = 60
+MEASURED: Final = 0.01
+FAR: Final = 100.0
+"""Times the smallest total: a level that nothing but itself determines costs that or more."""
+"""Linear programmes where some targets are not convex, so that a search cannot end by itself."""
+POLISHED_AT_ONCE: Final = 16
+FEWEST_POLISHED: Final = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +68,13 @@ class Inverse:
         Of each target: 1 when it holds with nothing to spare, less when it has room.
     binding : tuple of int
         Levels whose targets decide the budget.
-    lower_bound : float or None
-        No smaller total meets the targets (proved); None where nothing is proved.
+    lower_bound : float
+        No smaller total meets the targets (proved).
     standard_error : float
         Of a value that was simulated; 0 where none was (see `reliability`).
+    otherwise : tuple of float
+        For each level the smallest total found of a split that does not measure it, if this one does, or that does, if
+        this one does not; inf where none was found. Before least squares every level with a target is measured.
     """
 
     total: float
@@ -68,8 +82,9 @@ class Inverse:
     amounts: FloatArray
     values: tuple[float, ...]
     binding: tuple[int, ...]
-    lower_bound: float | None
+    lower_bound: float
     standard_error: float = 0.0
+    otherwise: tuple[float, ...] = ()
 
     @property
     def exact(self) -> bool:
@@ -77,12 +92,19 @@ class Inverse:
         return self.standard_error == 0
 
     @property
+    def gap(self) -> float:
+        """How much smaller the total could be at most, as a part of it."""
+        return max(0.0, 1.0 - self.lower_bound / self.total) if self.total > 0 else 0.0
+
+    @property
     def is_proved(self) -> bool:
         """Whether no total smaller by more than 0.1 % meets the targets."""
-        return self.lower_bound is not None and self.total <= self.lower_bound * (1 + 1e-3)
+        return self.total <= self.lower_bound * (1 + 1.1e-3)
 
 
-def smallest_budget(problem: Problem, targets: Sequence[Target], watch: Watch | None = None) -> Inverse:
+def smallest_budget(
+    problem: Problem, targets: Sequence[Target], watch: Watch | None = None, *, quick: bool = False
+) -> Inverse:
     """Return the smallest budget whose split meets every target.
 
     Parameters
@@ -116,7 +138,7 @@ def smallest_budget(problem: Problem, targets: Sequence[Target], watch: Watch | 
     problem = problem if watch is None else problem.watched(watch)
     bounds = [Bound(problem, target) for target in targets]
     high = MOST[problem.currency]
-    found = _after_least_squares(problem, bounds) if problem.least_squares else _raw(problem, bounds)
+    found = _after_least_squares(problem, bounds, quick=quick) if problem.least_squares else _raw(problem, bounds)
     if not found.total <= high:
         names = ", ".join(str(level) for level in found.binding)
         which = "; ".join(b.target.described for b in bounds if b.target.level in found.binding)
@@ -134,7 +156,7 @@ def smallest_budget(problem: Problem, targets: Sequence[Target], watch: Watch | 
 def _raw(problem: Problem, bounds: list[Bound]) -> Inverse:
     amounts, binding = _each_alone(problem, bounds, MOST[problem.currency])
     if not problem.charge(np.where(np.isinf(amounts), 1e9, amounts)) <= MOST[problem.currency]:
-        return Inverse(np.inf, (), amounts, (np.inf,) * len(bounds), binding, None)
+        return Inverse(np.inf, (), amounts, (np.inf,) * len(bounds), binding, 0.0)
 
     def values(found: FloatArray) -> tuple[float, ...]:
         return tuple(raw_value(bound, float(found[bound.target.level])) for bound in bounds)
@@ -183,54 +205,46 @@ def raw_value(bound: Bound, amount: float) -> float:
 # ---- after least squares
 
 
-def _after_least_squares(problem: Problem, bounds: list[Bound]) -> Inverse:
+def _after_least_squares(problem: Problem, bounds: list[Bound], *, quick: bool) -> Inverse:
     if not any(problem.paid[b.target.level] for b in bounds):
         nothing = np.zeros(problem.paid.size)
         return Inverse(0.0, tuple(nothing.tolist()), nothing, (0.0,) * len(bounds), (), 0.0)
     truth = Truth(problem, bounds)
     equal = (problem.paid > 0).astype(float)
     nothing = equal * (NEXT_TO_NOTHING / float(problem.charge(equal)))
-    if max(value for value, _ in _values(problem, bounds, nothing)) <= 1.0 and truth.met(nothing):
+    if max(truth.values(nothing, normal=True)[0]) <= 1.0 and truth.met(nothing):
         problem.watch.step(100)  # a public total tells all that is asked for
         total, shares, amounts = admitted(problem, nothing, truth.met)
         found, error = truth.values(amounts)
         return Inverse(total, shares, amounts, tuple(found), truth.binding(amounts), 0.0, error)
     crumbs = problem.paid * SMALLEST
     alone = _each_alone(problem, bounds, LARGE)[0]  # each level by itself also does, and must not be beaten
+    watch = problem.watch
     starts = [alone] if np.isfinite(alone).all() and alone.any() else []
     starts += [split for _, split in simple_splits(problem, 1.0)]
-    watch = problem.watch
-    enough = [just_enough(problem, bounds, start + crumbs) for start in watch.over(starts, 20)]
-    enough.sort(key=lambda end: float(problem.charge(end)))
-    tried = enough if problem.tree.n_nodes <= MANY_NODES else enough[:2]
-    better = [_programme(problem, bounds, split) + crumbs * split.sum() for split in watch.over(tried, 20)]
-    ends = enough + [just_enough(problem, bounds, split) for split in better]
+    wanted = Requirements(problem, bounds)
+    search = _search(problem, wanted, EFFORT if wanted.homogeneous else GUIDED, quick=quick)
+    seen = search.run(starts)
+    lower = seen.lower if wanted.all_proved else _proved(problem, bounds, [seen.amounts, *starts], quick=quick)
+    watch.step(40)
+    ends = [just_enough(problem, bounds, end + crumbs * end.sum()) for end in (seen.amounts, *seen.ends[:MANY_ENDS])]
     ends.sort(key=lambda end: float(problem.charge(end)))
     few = truth.is_normal or truth.is_simulated or problem.quotient.n_classes > MANY_CLASSES
-    amounts = truth.tidied(ends[0]) if few else truth.best(ends, float(problem.charge(ends[0])))
+    if not few:
+        ends, rounds = (ends[:1], 1) if quick else (ends[:MANY_ENDS], TRUE_ROUNDS)
+        ends = [truth.descend(search, wanted, end, rounds) for end in ends]
+    amounts = truth.enough(truth.tidied(min(ends, key=lambda end: float(problem.charge(end)))))
     watch.step(40)
-    amounts = truth.legible(truth.enough(amounts))
+    amounts = truth.legible(amounts)
     watch.step(20)
-    least = float(problem.charge(amounts))
-    if not least <= MOST[problem.currency]:
-        return Inverse(np.inf, (), amounts, (np.inf,) * len(bounds), truth.binding(amounts), None)
-    convex = problem.noise.normal and all(b.convex for b in bounds)
-    lower = _proved(problem, bounds, least, np.maximum(amounts, crumbs * least)) if convex else None
+    if not float(problem.charge(amounts)) <= MOST[problem.currency]:
+        return Inverse(np.inf, (), amounts, (np.inf,) * len(bounds), truth.binding(amounts), 0.0)
+    lower = max(lower, least_total(problem, bounds))
     total, shares, amounts = admitted(problem, amounts, truth.met)
     found, error = truth.values(amounts)
-    return Inverse(total, shares, amounts, tuple(found), truth.binding(amounts), lower, error)
-
-
-def _values(
-    problem: Problem, bounds: list[Bound], amounts: FloatArray, every_close: bool = False
-) -> list[tuple[float, FloatArray]]:
-    """Value of each bound and its derivative by each amount; with `every_close` of each class that decides one."""
-    problem.watch.check()
-    q, slope = problem.precision.with_slope(amounts)
-    found = sweeps(problem.quotient, q)
-    variance = found.variance
-    pairs = [pair for bound in bounds for pair in bound.of_variances(variance, every_close)]
-    return [(value, gradient(problem.quotient, found, weights) * slope) for value, weights in pairs]
+    beside = _otherwise(search, truth, amounts, seen.ends, all_ends=not (few or quick))
+    other = tuple((total * beside).tolist())
+    return Inverse(total, shares, amounts, tuple(found), truth.binding(amounts), lower, error, other)
 
 
 def just_enough(problem: Problem, bounds: list[Bound], shares: FloatArray) -> FloatArray:
@@ -258,65 +272,33 @@ def just_enough(problem: Problem, bounds: list[Bound], shares: FloatArray) -> Fl
     return np.asarray(smallest_root(room, low, high, 1e-11) * shares)
 
 
-def _programme(problem: Problem, bounds: list[Bound], start: FloatArray) -> FloatArray:
-    """Minimise the total over log amounts and log total, subject to every bound and to the price of the split."""
-    from scipy.optimize import minimize  # slow to import, and only searches need it
-
-    levels = np.flatnonzero(problem.paid)
-    prices = [problem.paid[levels]]
-    if (problem.price == 2).any():
-        prices.append(2.0 * (problem.price[levels] == 2))
-    size = float(problem.charge(start))
-
-    def amounts(x: FloatArray) -> FloatArray:
-        split = np.zeros(start.size)
-        split[levels] = size * np.exp(np.clip(x[:-1], -20.0, 20.0))
-        return split
-
-    @lru_cache(maxsize=4)
-    def values_at(point: bytes) -> list[tuple[float, FloatArray]]:
-        return _values(problem, bounds, amounts(np.frombuffer(point)))
-
-    def room(x: FloatArray) -> FloatArray:
-        met = [-np.log(max(value, TINY)) for value, _ in values_at(x.tobytes())]
-        return np.array(met + [x[-1] - np.log(price @ amounts(x)[levels] / size) for price in prices])
-
-    def slope(x: FloatArray) -> FloatArray:
-        split = amounts(x)
-        rows = [np.append(-g[levels] * split[levels] / max(v, TINY), 0.0) for v, g in values_at(x.tobytes())]
-        return np.array(rows + [np.append(-price * split[levels] / (price @ split[levels]), 1.0) for price in prices])
-
-    begin = np.append(np.log(np.maximum(start[levels], 1e-9 * size) / size), 0.0)
-    towards = np.eye(begin.size)[-1]
-    found: Any = minimize(
-        cast(Any, lambda x: x[-1]),
-        begin,
-        jac=cast(Any, lambda x: towards),
-        method="SLSQP",
-        constraints=cast(Any, {"type": "ineq", "fun": room, "jac": slope}),
-        options=cast(Any, {"maxiter": 150, "ftol": 1e-6}),
-    )
-    return amounts(found.x) if np.isfinite(found.x).all() else start
+def _otherwise(
+    search: Search, truth: Truth, amounts: FloatArray, ends: Sequence[FloatArray], *, all_ends: bool
+) -> FloatArray:
+    """What other local optima cost beside amounts (n_levels,), that measure a level which these do not, or not one."""
+    problem = truth.problem
+    measured = amounts > 0
+    best = np.full(measured.size, np.inf)
+    unit = float(problem.charge(truth.nearly(amounts))) if all_ends else search.value
+    for end in ends:
+        differs = (end > MEASURED * end.max()) != measured
+        cost = float(problem.charge(end))
+        if all_ends and differs.any() and (cost < best[differs] * search.value).any():
+            cost = float(problem.charge(truth.nearly(end)))
+        best = np.where(differs, np.minimum(best, cost / unit), best)
+    return np.asarray(np.where((problem.paid > 0) & (best < FAR), np.maximum(best, 1.0), np.inf))
 
 
-def _proved(problem: Problem, bounds: list[Bound], total: float, amounts: FloatArray) -> float:
-    """A total below which no split meets all bounds.
+def _search(problem: Problem, wanted: Requirements, effort: int, *, quick: bool) -> Search:
+    size = max(1.0, problem.quotient.n_classes / MANY_CLASSES)
+    most, polished = (AT_ONCE, POLISHED_AT_ONCE) if quick else (effort, POLISHED)
+    return Search(
+        problem, wanted, wanted.concave, wanted.homogeneous, gap=LINEAR_GAP if problem.noise.normal else GAP,
+        effort=max(AT_ONCE, int(most / size)), most_polished=max(FEWEST_POLISHED, int(polished / size)),
+    )  # fmt: skip
 
-    For multipliers m >= 0 that sum to 1 the combined value is convex and homogeneous of order -1 in the split; where
-    all bounds hold it is at most 1, so total times its smallest value over splits of `total` is a lower bound. The
-    tangent plane bounds that value, and a linear programme finds the multipliers that make most of it.
-    """
-    from scipy.optimize import linprog
 
-    rows = _values(problem, bounds, amounts, every_close=True)
-    steep = -np.array([slope for _, slope in rows])
-    edges = corners(problem, total)
-    at = np.array([value for value, _ in rows]) + steep @ amounts
-    found = linprog(
-        np.append(-at, 1.0),  # variables: the multipliers, and the largest steep . edge
-        A_ub=np.column_stack([(steep @ edges.T).T, -np.ones(len(edges))]),
-        b_ub=np.zeros(len(edges)),
-        A_eq=np.append(np.ones(len(rows)), 0.0)[None],
-        b_eq=[1.0],
-    )
-    return max(0.0, -float(found.fun) * total) if found.fun is not None else 0.0
+def _proved(problem: Problem, bounds: list[Bound], starts: list[FloatArray], *, quick: bool) -> float:
+    """A total below which no split meets those of the targets of which that can be proved."""
+    wanted = Requirements(problem, bounds, only_proved=True)
+    return _search(problem, wanted, EFFORT, quick=quick).run(starts).lower if wanted.concave.size else 0.0

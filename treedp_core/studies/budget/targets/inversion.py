@@ -215,7 +215,8 @@ class NoiseSum:
     def _largest_tilt(self) -> float:
         """Largest theta for which every E e^(theta c Z) is finite, or as far as is worth looking."""
         ends = [_tilt_end(law) / np.abs(c).max() for law, c, _ in self._by_law if c.any()]
-        return float(min(*ends, 50.0 / np.sqrt(self.copies @ (np.square(self.coefficient) * self._variance)), math.inf))
+        spread = math.sqrt(self.copies @ (np.square(self.coefficient) * self._variance))
+        return float(min(*ends, 50.0 / spread if spread else math.inf, math.inf))
 
     @cached_property
     def _variance(self) -> FloatArray:

@@ -48,7 +48,7 @@ from treedp_core.studies.topdown.sparse import LevelResult
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
 DUST: Final = 1e-6
-"""Records by which floats may miss a whole number."""
+"""Records by which floats may miss a whole number; of counts above a million a 10^-12th part."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +211,8 @@ def _ends_of_fit(
         return np.zeros(n_nodes), np.full(n_nodes, math.inf)
     estimate, deviation = fit
     reach = math.sqrt(2.0 * math.log(4.0 * n_nodes / (1.0 - confidence))) * deviation
-    return np.maximum(np.ceil(estimate - reach - DUST), 0.0), np.floor(estimate + reach + DUST)
+    reach += DUST * np.maximum(1.0, 1e-6 * np.abs(estimate).max())
+    return np.maximum(np.ceil(estimate - reach), 0.0), np.floor(estimate + reach)
 
 
 def _further_end(low: FloatArray, high: FloatArray, released: AnyArray) -> FloatArray:

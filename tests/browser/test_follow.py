@@ -84,13 +84,16 @@ def test_all_moves_with_the_handle_and_stays_on_release(page: Any, server: LiveS
     assert errors == []
 
 
-def test_a_bound_on_records_of_units_is_followed(page: Any, server: LiveServer) -> None:
-    visit(page, f"{server.url}/{PLACES[-1]}")
+@pytest.mark.parametrize(("place", "handle"), [(PLACES[-2], "pro_bound"), (PLACES[-1], "pro_clip")])
+def test_a_bound_on_records_and_a_clip_on_values_are_followed(
+    page: Any, server: LiveServer, place: str, handle: str
+) -> None:
+    visit(page, f"{server.url}/{place}")
     before = said(page)
-    _, y, left, width = held(page, "pro_bound")
+    _, y, left, width = held(page, handle)
     for part in (0.3, 0.6):
         page.mouse.move(left + part * width, y)
-        eventually(lambda: is_drawn(page, "pro_bound"))
+        eventually(lambda: is_drawn(page, handle))
     under_the_hand = said(page)
     assert under_the_hand[0] != before[0] and under_the_hand[2] != before[2]
     page.mouse.up()

@@ -32,7 +32,7 @@ from treedp_core.words import percent
 MEDIAN: Final = 20.0
 SPREAD: Final = 1.0
 """Of made-up values: the median in steps, and the standard deviation of the logarithm."""
-SMALL: Final = 5_000
+SMALL: Final = 10_000
 """Nodes of a tree up to which the best split is sought."""
 
 

@@ -110,8 +110,8 @@ def clip_on_values(inputs: ClipInputs, tables: Tables, *, memo: Memo = forgetful
     rows, found = _found(inputs, data, memo)
     if rows is None or found is None:
         return _nothing(data)
-    step, noun = _step(data), _noun(data)
-    measure = Measure(f"clip on {noun}" if data.report.recipe.value else "clip, in steps", noun, step)
+    step, name = _step(data), data.report.recipe.value  # the figure escapes names by itself
+    measure = Measure(f"clip on “{name}”", f"“{name}”", step) if name else Measure("clip, in steps", "steps", step)
     said = answer(found, inputs, data)
     return Finding(
         figure=bound_figure(found, inputs.clip, data.labels.level_names, measure),
@@ -183,7 +183,7 @@ def budgets(inputs: ClipInputs, tables: Tables, *, memo: Memo = forgetful) -> Fi
         caption=f"{_start(tables)}Tuned for these sums and judged by them; errors relative to the sum, or to τ = "
         f"{setting_text(inputs.threshold)} {_noun(data)} where that is more. A sum of clipped values is a count that "
         f"one record moves by the clip, so the searches of Budget split hold as they are. Best found: up to "
-        f"{in_full(SMALL)} nodes; could be smaller by: proved, where the loss is convex. Formula.",
+        f"{in_full(SMALL)} nodes; could be smaller by: proved. Formula.",
         **_marks(inputs, tables),
     )  # fmt: skip
 

@@ -267,8 +267,12 @@ def _sized(one: Target, error: float) -> str:
     return with_noun(short(error), "record") if is_size else f"{short(100 * error)} %"
 
 
-def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequence[Met]) -> Draft:
+def targets_met(
+    shares: Sequence[float], level_names: Sequence[str], met: Sequence[Met], saved: Sequence[float] = ()
+) -> Draft:
     """Return who gets what of the smallest budget, shares (n_levels,), and each error against its target beside.
+
+    `saved` (n_levels,) is the part of the budget that is saved where a level is skipped; 0 for the others.
 
     Where two or more levels get something or have a target, the others have no row. Without shares and targets the axes
     stand alone.
@@ -278,7 +282,7 @@ def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequen
     [[0.0, 1.0], [1.0], [2.5]]
     """
     asked, levels = {one.level for one in met}, list(range(len(level_names)))
-    busy = [i for i in levels if (shares and shares[i]) or i in asked]
+    busy = [i for i in levels if (shares and shares[i]) or i in asked or (saved and saved[i])]
     levels = busy if shares and len(busy) > 1 else levels
     names, parts = [plot_text(level_names[i], 24) for i in levels], [shares[i] for i in levels if shares]
     met = [replace(one, level=levels.index(one.level)) for one in met]
@@ -286,7 +290,8 @@ def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequen
     share = bar(
         x=np.array(parts), y=rows[: len(parts)], orientation="h", showlegend=False, width=0.6,
         marker={"color": [level_colour(i, len(level_names)) for i in levels], "line": {"width": 1, "color": EDGE}},
-        text=[percent(part) if part else "" for part in parts], textposition="outside", cliponaxis=False,
+        text=[_share_told(part, saved[i] if saved else 0.0) for i, part in zip(levels, parts, strict=False)],
+        textposition="outside", cliponaxis=False,
         hovertemplate=f"%{{customdata}}: {hover('x', 'percent')}<extra></extra>", customdata=names,
     )  # fmt: skip
     worst = max([one.equal for one in met if np.isfinite(one.equal)], default=1.0)
@@ -307,6 +312,13 @@ def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequen
     )
     _name_targets(fig, met, rows.size)
     return fig
+
+
+def _share_told(part: float, saved: float) -> str:
+    """What stands beside a level's share: how much it gets, or what is saved by skipping it."""
+    if part:
+        return percent(part)
+    return f"skipped: −{percent(saved)}" if saved else ""
 
 
 def _name_targets(fig: Draft, met: Sequence[Met], n_rows: int) -> None:

@@ -82,7 +82,7 @@ def answer(
     watch : Watch, optional
         Told of the progress in hundredths.
     simulate : bool
-        Whether releases are simulated.
+        Whether releases are simulated, and the search goes on until its bound is near: without it comes at once.
     pays : bool
         Whether the prior has a price, so that `unread` says something; else it is inf.
 
@@ -91,7 +91,7 @@ def answer(
     Cancelled, InputError
         As `smallest_budget`.
     """
-    found = smallest_budget(tuned, targets, watch)
+    found = smallest_budget(tuned, targets, watch, quick=not simulate)
     problem = tuned if watch is None else tuned.watched(watch)
     if not found.total:
         nothing = (0.0,) * len(targets)

@@ -30,8 +30,8 @@ from treedp_core.words import literal, plain, privacy_text
 NO_PRIOR = "The search needs a prior to look at."
 TO_COME = "The smallest ε is not known yet: see below."
 PANELS = (
-    "Left: the share of each level that gets any of the smallest budget. Right: the error at each target, that of an "
-    "equal split, and what is wanted, as bars and in numbers."
+    "Left: the share of each level that gets any of the smallest budget, or what skipping it saves. Right: the error "
+    "at each target, that of an equal split, and what is wanted, as bars and in numbers."
 )
 
 
@@ -66,16 +66,19 @@ def smallest_epsilon(
     assert of.tuned is not None
     told = [literal(name, 24) for name in names]
     meanwhile = f"Shown meanwhile: {'; '.join(one.described for one in targets)}."
+    # while a hand moves, too few other splits were looked at
+    said, saved = (words.skipped(question, found.found, told), found.found.saved) if found.is_simulated else ("", ())
+    beside = [said] if said else []
     more = [meanwhile] if slow.request != request else [] if found.is_simulated else [words.NOT_SIMULATED]
     return Finding(
-        figure=targets_met(found.found.shares, names, met_of(targets, found)),
+        figure=targets_met(found.found.shares, names, met_of(targets, found), saved),
         columns=partial(
             target_table, of.tuned, of.truth, found.found, targets, names, question.symbol, confirmed=found.confirmed
         ),
         answer=words.smallest(question, of.prior, targets, found, told),
         alt="Share of each level in the smallest budget, and the error at each target beside an equal split's.",
         caption=words.answered(found.found, question, targets),
-        notes=(*words.notes(here), *more),
+        notes=(*words.notes(here), *beside, *more),
         label=of.label,
         badges=words.CONFIRMED,
         provenance=_made_from(question, tables),

@@ -45,6 +45,7 @@ MANY_ENDS: Final = 5
 LINEAR_GAP: Final = 1e-5
 GUIDED: Final = 60
 MEASURED: Final = 0.01
+LEAST_SAVED: Final = 1e-3
 FAR: Final = 100.0
 """Times the smallest total: a level that nothing but itself determines costs that or more."""
 """Linear programmes where some targets are not convex, so that a search cannot end by itself."""
@@ -95,6 +96,13 @@ class Inverse:
     def gap(self) -> float:
         """How much smaller the total could be at most, as a part of it."""
         return max(0.0, 1.0 - self.lower_bound / self.total) if self.total > 0 else 0.0
+
+    @property
+    def saved(self) -> tuple[float, ...]:
+        """For each level that is not measured what part of the total that saves beside splits that do; else 0."""
+        each = zip(self.amounts.tolist(), self.otherwise, strict=False)
+        found = [0.0 if amount else 1.0 - self.total / other for amount, other in each]
+        return tuple(part if LEAST_SAVED < part < 1.0 else 0.0 for part in found)
 
     @property
     def is_proved(self) -> bool:
@@ -231,7 +239,7 @@ def _after_least_squares(problem: Problem, bounds: list[Bound], *, quick: bool) 
     ends.sort(key=lambda end: float(problem.charge(end)))
     few = truth.is_normal or truth.is_simulated or problem.quotient.n_classes > MANY_CLASSES
     if not few:
-        ends, rounds = (ends[:1], 1) if quick else (ends[:MANY_ENDS], TRUE_ROUNDS)
+        ends, rounds = (ends[:1], 2) if quick else (ends[:MANY_ENDS], TRUE_ROUNDS)
         ends = [truth.descend(search, wanted, end, rounds) for end in ends]
     amounts = truth.enough(truth.tidied(min(ends, key=lambda end: float(problem.charge(end)))))
     watch.step(40)

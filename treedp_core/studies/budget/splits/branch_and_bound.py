@@ -43,7 +43,7 @@ Wanted = Callable[[FloatArray], tuple[FloatArray, Callable[[int], FloatArray]]]
 Tilt = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """Logarithms of amounts (n,) -> logarithms of what each H is divided by, (k,), and their derivatives (k, n)."""
 
-GAP: Final = 1e-3
+GAP: Final = 9e-4
 """Relative distance of bound and best split at which a search ends."""
 EFFORT: Final = 4000
 """Linear programmes that a search solves at most: some seconds."""
@@ -108,6 +108,7 @@ class Search:
     gap: float = GAP
     effort: int = EFFORT
     most_polished: int = POLISHED
+    steps: int = 0
     best: FloatArray = field(init=False)
     violated: float = field(init=False)
     value: float = field(init=False, default=np.inf)
@@ -352,7 +353,8 @@ class Search:
 
     def run(self, starts: Sequence[FloatArray]) -> Certified:
         """Return the best split from starts (n_levels,) on, and the bound."""
-        for start in starts:
+        watch, left = self.problem.watch, self.steps - self.steps // 2
+        for start in watch.over(starts, self.steps // 2):
             self.try_from(start[self.levels])
         self.toggle()
         for _, end in self.ends[:FEW]:
@@ -362,24 +364,28 @@ class Search:
         root = Box(np.zeros(self.levels.size), high / price, np.arange(len(self.cuts)))
         queue: list[tuple[float, int, Box]] = []
         self._push(queue, root, 0)
-        settled = np.inf  # bounds of boxes that were given up as near enough
         number = 1
         while queue:
             bound, _, box = queue[0]
             if bound >= self.value * (1.0 - self.gap) or self.solved >= self.effort:
                 break
             heapq.heappop(queue)
+            if number % 20 == 1 and left > 1:
+                watch.step(1)
+                left -= 1
             for part in self._parts(box):
                 self._push(queue, part, number)
                 number += 1
+        watch.step(left)
         lowest = min([bound for bound, _, _ in queue], default=np.inf)
         self.ends.sort(key=lambda end: end[0])
         ends = tuple(self.whole(end) for _, end in self.ends)
-        # boxes that were left out have a bound within the gap of a value that was best at the time, or a smaller one
-        lower = min(lowest, settled, self.left_out, self.value)
+        # boxes were left out by their bounds, and parts of boxes that hold nothing below the best value less the gap
+        lower = min(lowest, self.left_out, self.value * (1.0 - self.gap * self.has_shrunk))
         return Certified(self.whole(self.best), self.value, lower, ends)
 
     left_out: float = field(init=False, default=np.inf)
+    has_shrunk: bool = field(init=False, default=False)
 
     def _push(self, queue: list[tuple[float, int, Box]], box: Box, number: int) -> None:
         found = self.bounded(box)
@@ -388,6 +394,7 @@ class Search:
             if chosen.any():
                 self.try_from(chosen)
             self._shrink(box, bound, reduced)
+            self.has_shrunk = True
             base, rise = self.chords(box)
             wrong = weights * (base + rise * chosen - self.precisions(chosen)[0])
             box.cut = int(np.argmax(np.where(box.high - box.low > 1e-9 * box.high.max(), wrong, -1.0)))

@@ -273,7 +273,6 @@ def optimum(problem: Problem, total: float) -> Optimum:
         sought = _bounded(problem, total, [*_corners(problem, total), *candidates], best_so_far)
         candidates += [("branch and bound", split) for split in (sought.amounts, *sought.ends)]
         lower = float(np.sqrt(sought.lower))
-    problem.watch.step(100 - COMPARED)
     return _finish(problem, total, candidates, lower)
 
 
@@ -306,7 +305,7 @@ def _bounded(problem: Problem, total: float, starts: list[Named], best: Named) -
 
     search = Search(
         problem, wanted, np.array([True]), total=total, effort=max(FEWEST, int(PROGRAMMES / size)),
-        most_polished=max(FEWEST, int(POLISHED / size)),
+        most_polished=max(FEWEST, int(POLISHED / size)), steps=100 - COMPARED,
     )  # fmt: skip
     found = search.run([split for _, split in [best, *starts]])
     return replace(found, value=found.value * unit, lower=found.lower * unit)

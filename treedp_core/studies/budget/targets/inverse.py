@@ -107,7 +107,7 @@ class Inverse:
     @property
     def is_proved(self) -> bool:
         """Whether no total smaller by more than 0.1 % meets the targets."""
-        return self.total <= self.lower_bound * (1 + 1.1e-3)
+        return self.total <= self.lower_bound * (1 + 1e-3)
 
 
 def smallest_budget(
@@ -231,10 +231,9 @@ def _after_least_squares(problem: Problem, bounds: list[Bound], *, quick: bool) 
     starts = [alone] if np.isfinite(alone).all() and alone.any() else []
     starts += [split for _, split in simple_splits(problem, 1.0)]
     wanted = Requirements(problem, bounds)
-    search = _search(problem, wanted, EFFORT if wanted.homogeneous else GUIDED, quick=quick)
+    search = _search(problem, wanted, EFFORT if wanted.homogeneous else GUIDED, quick=quick, steps=40)
     seen = search.run(starts)
     lower = seen.lower if wanted.all_proved else _proved(problem, bounds, [seen.amounts, *starts], quick=quick)
-    watch.step(40)
     ends = [just_enough(problem, bounds, end + crumbs * end.sum()) for end in (seen.amounts, *seen.ends[:MANY_ENDS])]
     ends.sort(key=lambda end: float(problem.charge(end)))
     few = truth.is_normal or truth.is_simulated or problem.quotient.n_classes > MANY_CLASSES
@@ -297,12 +296,12 @@ def _otherwise(
     return np.asarray(np.where((problem.paid > 0) & (best < FAR), np.maximum(best, 1.0), np.inf))
 
 
-def _search(problem: Problem, wanted: Requirements, effort: int, *, quick: bool) -> Search:
+def _search(problem: Problem, wanted: Requirements, effort: int, *, quick: bool, steps: int = 0) -> Search:
     size = max(1.0, problem.quotient.n_classes / MANY_CLASSES)
     most, polished = (AT_ONCE, POLISHED_AT_ONCE) if quick else (effort, POLISHED)
     return Search(
         problem, wanted, wanted.concave, wanted.homogeneous, gap=LINEAR_GAP if problem.noise.normal else GAP,
-        effort=max(AT_ONCE, int(most / size)), most_polished=max(FEWEST_POLISHED, int(polished / size)),
+        effort=max(AT_ONCE, int(most / size)), most_polished=max(FEWEST_POLISHED, int(polished / size)), steps=steps,
     )  # fmt: skip
 
 

@@ -13,18 +13,20 @@ from hypothesis import given, settings
 
 from oracles_records import BLANK, Path, as_csv, leaf_counts, node_counts
 from refusals import refuses
+from treedp_core.checks import InputError
 from treedp_core.records import (
     Dataset,
     DomainSource,
     count_bins,
     count_hierarchy,
     count_table,
+    domain_of_leaves,
     domain_of_paths,
     domain_of_values,
     domain_taken_from_the_data,
 )
 from treedp_core.records.count import counting, table_counts
-from treedp_core.records.dataset import counts_table
+from treedp_core.records.dataset import counts_table, leaves_table
 from treedp_core.records.edges import bin_edges, bin_finder
 from treedp_core.records.read import sources
 from treedp_core.tree import Tree
@@ -386,3 +388,37 @@ def test_all_counts_are_one_table() -> None:
         (2, "all", "x", "2", 1),
         (2, "all", "y", "3", 1),
     ]
+
+
+@pytest.mark.parametrize("missing", ["category", "other"])
+def test_leaves_that_are_said_to_be_public_make_the_same_tree_again_with_a_place_for_all_else(missing: str) -> None:
+    rng = np.random.default_rng(5)
+    rows = [(rng.choice(list("abc")), rng.choice(list("xy")), rng.choice(["1", "2", ""])) for _ in range(40)]
+    csv = ("u,v,w\n" + "".join(f"{u},{v if u != 'c' else ''},{w if u == 'a' else ''}\n" for u, v, w in rows)).encode()
+    found = count_hierarchy(csv, ["u", "v", "w"], domain=domain_taken_from_the_data(), missing=missing)
+    leaves = {name: column.tolist() for name, column in leaves_table(found).items()}
+    said = domain_of_leaves(leaves)
+    again = count_hierarchy(csv, ["u", "v", "w"], domain=said, missing=missing)
+    assert again.domain_source is DomainSource.PUBLIC and again.other_leaf is not None
+    by_path = dict(zip(again.labels.paths(range(again.tree.n_nodes)), again.counts.tolist(), strict=True))
+    assert by_path.pop("(other)") == (found.counts[found.other_leaf] if found.other_leaf is not None else 0)
+    known = dict(zip(found.labels.paths(range(found.tree.n_nodes)), found.counts.tolist(), strict=True))
+    known.pop("(other)", None)
+    assert by_path == known
+    elsewhere = count_hierarchy(csv + b"d,x,1\n", ["u", "v", "w"], domain=said, missing=missing)
+    assert elsewhere.tree.n_nodes == again.tree.n_nodes
+    assert elsewhere.counts[elsewhere.other_leaf] == again.counts[again.other_leaf] + 1
+
+
+@pytest.mark.parametrize(
+    ("leaves", "code"),
+    [
+        ({}, "NO_LEVELS"), ({"a": []}, "DOMAIN_EMPTY"), ({"a": ["x"], "b": []}, "DOMAIN_EMPTY"),
+        ({"a": [str(n) for n in range(2001)]}, "TOO_MANY_NODES"), ({"a": ["x", "x"], "b": ["", "y"]}, "RAGGED_TREE"),
+        ({"a": [""], "b": ["y"]}, "EMPTY_LABEL"), ({"a": ["x\x00"]}, "CONTROL_CHAR"),
+    ],
+)  # fmt: skip
+def test_leaves_that_make_no_tree_are_refused(leaves: dict[str, list[str]], code: str) -> None:
+    with pytest.raises(InputError) as caught:
+        domain_of_leaves(leaves)
+    assert caught.value.code == code

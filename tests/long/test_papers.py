@@ -39,7 +39,6 @@ from treedp_core.studies.methods.papers.claim import (
     median_is_off,
     moved_prefixes,
 )
-from treedp_core.studies.methods.papers.rameshwar import best_factors
 from treedp_core.studies.topdown.marginals import OF
 
 
@@ -182,6 +181,7 @@ def test_a_fault_in_the_library_is_noticed(monkeypatch: pytest.MonkeyPatch) -> N
         (rameshwar, "summed_variance", "Lemma III.2"),
         (rameshwar, "loss_of_density", "Proposition IV.1"),
         (rameshwar, "total_squared_error", "Theorem IV.1"),
+        (rameshwar, "number_of_trees", "Section V, number of trees"),
         (rameshwar, "total_squared_error", "Sec. IV, remark on users with many records"),
     ],
 )  # fmt: skip
@@ -237,9 +237,3 @@ def test_the_exponents_of_the_open_question_are_measured_not_typed() -> None:
     rate = float(names[3].rpartition("^")[2].removesuffix("k").replace("−", "-"))
     assert -math.log(2) / 2 < rate < -0.25  # the union over more nodes takes a little of it back
     assert names[4] == "MWEM, √(nd), constant 1" and sampled[0] == sampled[10] == pytest.approx(math.sqrt(440_000))
-
-
-def test_best_factors_have_the_product_that_is_asked_for() -> None:
-    found = best_factors(4096, (0.5, 0.3, 0.2))
-    assert np.prod(found) == pytest.approx(4096)
-    assert found == pytest.approx([41.42976674605144, 14.914716028578518, 6.628762679368231])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -12,6 +11,15 @@ from treedp_core.noise import Laplace
 from treedp_core.postprocess.isotonic import consistent_cdf
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records.count.bins import count_bins
+from treedp_core.studies.branching.factors import (
+    best_factors,
+    best_factors_from_two,
+    best_whole,
+    bound_on_trees,
+    mean_variance,
+    number_of_trees,
+    sandwich,
+)
 from treedp_core.studies.branching.question import best_branching, loss_factor
 from treedp_core.studies.cdf.error import Criterion, optimal_shares, total_squared_error
 from treedp_core.studies.cdf.error.criterion import histogram_error, range_queries_error
@@ -48,6 +56,7 @@ ERROR: Final = ("cdf", {"cdf_view": "error", "cdf_bins": "256"})
 EXPERIMENT: Final = ("cdf", {"cdf_view": "experiment"})
 RELEASE: Final = ("cdf", {"cdf_view": "release"})
 BRANCHING: Final = ("branching", {"bra_bins": "2^20"})
+BUDGETS: Final = ("branching", {"bra_bins": "256", "bra_given": "0.6, 0.4"})
 VIEWS: Final = (2, 2, 2)
 """Children by level of the tree on which Appendix B is tried."""
 
@@ -146,16 +155,6 @@ def _budgets() -> tuple[Number, ...]:
     )
 
 
-def best_factors(n_bins: int, epsilons: Sequence[float]) -> list[float]:
-    """Return the real factors with product K that are best for given budgets (Theorem IV.2 (ii)).
-
-    >>> [round(n, 2) for n in best_factors(256, (0.6, 0.4))]
-    [24.0, 10.67]
-    """
-    scale = (n_bins / math.prod(e**2 for e in epsilons)) ** (1.0 / len(epsilons))
-    return [scale * e**2 for e in epsilons]
-
-
 def _factors() -> tuple[Number, ...]:
     """The formula against a search: budgets 0.6 and 0.4 over 256 bins."""
     ours = best_factors(256, (0.6, 0.4))
@@ -166,8 +165,56 @@ def _factors() -> tuple[Number, ...]:
 
 
 def _small_factors() -> tuple[Number, ...]:
-    found = best_factors(16, (0.9, 0.1))
-    return (Number("children of level 2, 16 bins, ε = 0.9 and 0.1 (at least 2)", max(2.0, found[1]), found[1]),)
+    """With 2 children at least, and the best whole tree: the formula's factors, where they are a tree's."""
+    found, least = best_factors(16, (0.9, 0.1)), best_factors_from_two(16, (0.9, 0.1))
+    grid = np.linspace(2.0, 8.0, 600_001)
+    error = (grid - 1.0) / 0.81 + (16.0 / grid - 1.0) / 0.01
+    by_search = float(16.0 / grid[np.argmin(error)])
+    return (
+        Number("children of level 2, 16 bins, ε = 0.9 and 0.1, at least 2, by search", by_search, found[1]),
+        Number("the same by the corrected rule", least[1], found[1]),
+    )
+
+
+def _whole_factors() -> tuple[Number, ...]:
+    """The best whole tree for budgets against all trees of 64 bins and 3 levels, listed, at ε = 0.5, 0.3, 0.2."""
+    noise = 8.0 / np.array([0.5, 0.3, 0.2]) ** 2
+    trees = [one for a in range(2, 33) for b in range(2, 33) if (one := (-(-64 // (a * b)), a, b))[0] >= 2]
+    digits = [sum(np.sum(j // s % n) * v for n, s, v in zip(one, (one[1] * one[2], one[2], 1), noise, strict=True))
+              for one in trees for j in [np.arange(64)]]  # fmt: skip
+    found = best_whole(64, noise)
+    return (Number("mean variance of the best whole tree, 64 bins", found.value, min(digits) / 64.0),)
+
+
+def _between() -> tuple[Number, ...]:
+    """How often the error is not between half of the approximation and all of it, over trees of 2 to 4 levels."""
+    rng = generator("papers: sandwich", 9)
+    fails = 0
+    for _ in range(200):
+        height = int(rng.integers(1, 5))
+        factors, shares = rng.integers(2, 12, height), rng.dirichlet(np.ones(height))
+        exact = mean_variance(Shape.full(factors.tolist()), 8.0 / shares**2)
+        above = float(4.0 * (factors / shares**2).sum())
+        fails += not above / 2.0 * (1.0 - 1e-9) <= exact <= above
+    rows = sandwich(4_096, Criterion(), [3])
+    return (
+        Number("violations over 200 trees", float(fails), 0.0),
+        Number("E of 16³ over its approximation", rows["exact"][0] / rows["approximation"][0], 15.0 / 16.0),
+    )
+
+
+def _how_many() -> tuple[Number, ...]:
+    """Ordered factors of K by listing them; the bound of the paper counts more."""
+    listed = [_ordered(k) for k in (12, 64, 360)]
+    return (
+        *(Number(f"trees for K = {k}", float(number_of_trees(k)), float(n))
+          for k, n in zip((12, 64, 360), listed, strict=True)),
+        Number("of 360 above the bound Ω(K)^Ω(K)", max(0.0, float(number_of_trees(360) - bound_on_trees(360))), 0.0),
+    )  # fmt: skip
+
+
+def _ordered(k: int) -> int:
+    return 1 + sum(_ordered(k // n) for n in range(2, k) if k % n == 0)
 
 
 def _upper_bound() -> tuple[Number, ...]:
@@ -329,9 +376,15 @@ CLAIMS: Final = (
           "L enters the noise and N alike.", ("cdf", {"contributions": "3"})),
     Claim("Theorem IV.2 (i)", "The best budgets are cube roots.", R, _budgets, "",
           ("lab", {"lab_allocation": "cube_root"})),
-    Claim("Theorem IV.2 (ii)", "The best factors are squares of the budgets.", R, _factors, "", BRANCHING),
+    Claim("Theorem IV.2 (ii)", "The best factors are squares of the budgets.", R, _factors, "", BUDGETS),
     Claim("Theorem IV.2 (ii), few bins", "Factors for any budgets.", C, _small_factors,
-          "Factors below 2 come out for unequal budgets; no tree has them.", BRANCHING),
+          "Factors below 2 come out for unequal budgets; no tree has them. With 2 at least the others share the rest.",
+          BUDGETS),
+    Claim("Theorem IV.2 (ii), whole factors", "Whole factors for given budgets.", R, _whole_factors,
+          "By an exact recursion from the leaves up, padding and all.", BUDGETS),
+    Claim("Sec. IV, before Lemma IV.2", "½ Ē₂ ≤ E₂ ≤ Ē₂.", R, _between, "", BRANCHING),
+    Claim("Section V, number of trees", "At most Ω(K)^Ω(K) trees.", R, _how_many,
+          "The exact number, by inclusion and exclusion over the factors 1, is on the page.", BRANCHING),
     Claim("Lemma IV.2", "Equal factors and budgets are best for the approximation.", R, _upper_bound, "", BRANCHING),
     Claim("Theorem IV.3", "They are best for the true error, from 3 children on.", R, _optimal_error, "",
           ("methods", {"met_view": "methods", "met_one": "bounds.cumulative_laplace"})),

@@ -154,3 +154,21 @@ def _outcomes(parts: list[tuple[float, float]], epsilon: float) -> tuple[np.ndar
             mass = np.bincount(at - at.min(), mass)
             loss = unit * np.arange(at.min(), at.min() + mass.size)
     return loss, mass
+
+
+def most_moved_by_distinct_records(sizes: list[int], elsewhere: int, m: int) -> tuple[int, int]:
+    """What m records on distinct leaves, replaced, move nodes with so many leaves: L1, and the square of L2.
+
+    By every change of every node, all that are possible: `best` has the most squares for each sum of losses and gains.
+    """
+    best = {(0, 0): 0}
+    for size in sizes:
+        wider: dict[tuple[int, int], int] = {}
+        for (lost, won), square in best.items():
+            for change in range(-size, size + 1):
+                sums = lost + max(-change, 0), won + max(change, 0)
+                if max(sums) <= m:
+                    wider[sums] = max(wider.get(sums, 0), square + change**2)
+        best = wider
+    can = {sums: square for sums, square in best.items() if abs(sums[0] - sums[1]) <= elsewhere}
+    return max(map(sum, can)), max(can.values())

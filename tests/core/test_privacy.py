@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 import operator
+from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import oracles_noise as oracles
+from oracles_plans import most_moved_by_distinct_records
 from treedp_core.checks import InputError
+from treedp_core.plans.verify import cases
 from treedp_core.privacy import (
     Budget,
     Currency,
@@ -36,6 +40,7 @@ from treedp_core.privacy import (
     rho_to_epsilon_simple,
 )
 from treedp_core.privacy.rounding import smallest, smallest_root, sqrt_above
+from treedp_core.privacy.spread import Capacities, level_sensitivities
 from treedp_core.words import float_above, float_below
 
 ADD, REPLACE, UNKNOWN = NeighbouringRelation
@@ -88,6 +93,22 @@ def largest_loss(changes, amounts, calibration, norm: int) -> float:
         return sum(a * c[norm] / s for a, c, s in zip(amounts, change, calibration, strict=True) if s)
 
     return max(loss(change) for change in changes)
+
+
+@given(st.lists(st.integers(1, 7), min_size=1, max_size=7), st.sampled_from([0, 0, 1, 2, 5, 20]), st.integers(2, 9))
+@example([6, 4, 3, 3, 1], 0, 7)  # the sums of both parts must be the same, and no part takes the two largest nodes
+@example([3, 1], 1, 4)
+@settings(max_examples=300, deadline=None)
+def test_what_distinct_records_move_is_exact_where_sizes_differ(sizes, elsewhere, m):
+    """Plans are made and checked by two pieces of code; both against every change there is, never more nor less."""
+    unit, classes = ProtectedUnit(REPLACE, m), tuple(sorted(Counter(sizes).items(), reverse=True))
+    l1, square = most_moved_by_distinct_records(sizes, elsewhere, m)
+    found = level_sensitivities(unit, [Capacities(classes, elsewhere)], Spread.DISTINCT)
+    assert found[0].tolist() == [l1] and found[1].tolist() == [sqrt_above(square) if square else 0.0]
+    root = SimpleNamespace(leaves=sum(sizes) + elsewhere, capacities=((sum(sizes) + elsewhere, 1),))
+    level = SimpleNamespace(leaves=sum(sizes), capacities=classes)
+    plan = SimpleNamespace(unit=unit, spread=Spread.DISTINCT, matrix=None, levels=[root, level])
+    assert cases(plan) == [[(0, 0), (l1, square)]]
 
 
 def test_units_by_hand():

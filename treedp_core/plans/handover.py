@@ -301,7 +301,7 @@ def _lines(name: str, values: Sequence[object]) -> str:
 
 def _cases(plan: Statement) -> Iterator[tuple[float, ...]]:
     """How far each level moves in each way that a unit can change: L1 for epsilon, L2 for rho, rounded up."""
-    levels = [Capacities(one.capacities, one.leaves == plan.levels[0].leaves) for one in plan.levels]
+    levels = [Capacities(one.capacities, plan.levels[0].leaves - one.leaves) for one in plan.levels]
     l1, l2 = level_sensitivities(plan.unit, levels, plan.spread)
     rho = plan.currency is Currency.RHO
     here = (l2 if rho else l1).tolist()

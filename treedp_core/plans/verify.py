@@ -6,6 +6,7 @@ a level from its scale (all as fractions), and the promise from the total (in de
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 from collections.abc import Iterator
@@ -77,7 +78,7 @@ def cases(plan: Statement) -> list[list[Moved]]:
         case NeighbouringRelation.ADD_OR_REMOVE_ONE:
             return [here]
     if plan.spread is Spread.DISTINCT:
-        return [[_replaced(one, m, one.leaves == levels[0].leaves) for one in levels]]
+        return [[_replaced(one, m, levels[0].leaves - one.leaves) for one in levels]]
     return [[(0, 0) if _holds_all(plan, one) else moved for one, moved in zip(levels, both, strict=True)]]
 
 
@@ -107,16 +108,10 @@ def _holds_all(plan: Statement, level: PlannedLevel) -> bool:
     return level.nodes == 1 and level.leaves == plan.levels[0].leaves
 
 
-def _apart(level: PlannedLevel, m: int) -> int:
-    """The same for m records that go and m that come, no node losing some and getting others."""
-    return min(2 * _fullest(level, m), _fullest(level, 2 * m, m)) if m else 0
-
-
-def _fullest(level: PlannedLevel, m: int, most: int = 10**18) -> int:
+def _fullest(level: PlannedLevel, m: int) -> int:
     """The largest sum of squares when m records take a leaf each: they fill the nodes with most leaves."""
     total, left = 0, m
-    for size, nodes in sorted(level.capacities, reverse=True):
-        leaves = min(size, most)
+    for leaves, nodes in sorted(level.capacities, reverse=True):
         filled = min(nodes, left // leaves)
         total, left = total + filled * leaves * leaves, left - filled * leaves
         if filled < nodes:
@@ -124,13 +119,34 @@ def _fullest(level: PlannedLevel, m: int, most: int = 10**18) -> int:
     return total
 
 
-def _replaced(level: PlannedLevel, m: int, is_whole: bool) -> Moved:
-    """M records on leaves of their own go to m others; where leaves end higher up, records may come from there."""
-    if not is_whole:
-        return min(2 * m, level.leaves), _apart(level, m)
-    largest, alike = max(level.capacities)
-    apart = alike // 2 * largest if alike == level.nodes else min(level.leaves // 2, level.leaves - largest)
-    return 2 * min(m, apart), _apart(level, min(m, apart))
+def _replaced(level: PlannedLevel, m: int, elsewhere: int) -> Moved:
+    """M records on leaves of their own go to m others, of which as many as there are leaves may lie above the level.
+
+    No node loses some and gets others. Of the losses and of the gains, nodes with most leaves are filled first; those
+    before the last node of one side are full, and the other side goes on behind it.
+    """
+    every = (min(size, m) for size, n in sorted(level.capacities, reverse=True) for _ in range(min(n, 2 * m)))
+    nodes = list(itertools.islice(every, 2 * m))  # more than 2 m records do not move
+    behind = list(itertools.accumulate(nodes, initial=0))
+    squares = list(itertools.accumulate((size * size for size in nodes), initial=0))
+    leaves = sum(min(size, m) * n for size, n in level.capacities)
+    found, most = {(0, 0)}, 2 * _fullest(level, m)
+    sides = {(0, 0)}
+    for i, size in enumerate(nodes):
+        for one, other in sides:
+            room = leaves - one - size
+            last = min(size, m - one, room + elsewhere - one)
+            more = min(m, one + last + elsewhere, room) - other
+            if last >= 0 and more >= 0:
+                end = behind[i + 1] + more
+                k = bisect.bisect_right(behind, end) - 1
+                square = squares[i] + last**2 + squares[k] - squares[i + 1] + (end - behind[k]) ** 2
+                found.add((one + last + other + more, square))
+        if (2 * m, most) in found:
+            break
+        both = ((one + size * up, other + size * (1 - up)) for one, other in sides for up in (0, 1))
+        sides = {(one, other) for one, other in both if max(one, other) <= m}
+    return max(moved for moved, _ in found), max(square for _, square in found)
 
 
 def _loss(plan: Statement, level: PlannedLevel, moved: Moved) -> Fraction:

@@ -10,25 +10,28 @@ Distinct (no two records on one leaf): h_v <= C_v, so the m records spread on fi
     comes or goes   The sum of squares of h, a convex function, is largest at an extreme point of {0 <= h <= C,
                     sum h = m}: nodes full but one. Of those, filling the nodes with most leaves first majorises all
                     others. Call that sum Q(m); it grows with m. L1 = min(m, leaves), L2 = sqrt(Q(m)).
-    replaced        The change d = h - h' has sum 0; let k be the sum of its positive part. The parts lie on
-                    different nodes, so each is at most Q(k) in squares, and L1 = 2 k, L2 <= sqrt(2 Q(k)). As
-                    |d_v| <= C_v, k is at most m; and one of the two parts avoids the node with most leaves, C_1, so k
-                    is at most (all leaves) - C_1; and 2 k is at most all leaves. Where N nodes have C leaves each, the
-                    smaller part has at most N // 2 nodes, so k = min(m, (N // 2) C), and the bound is attained: both
-                    parts fill k // C nodes and put the rest on one more, 2 ceil(k / C) <= N nodes in all.
+    replaced        The change d = h - h' is positive on some nodes and negative on others. A record that stays on its
+                    node changes nothing, so the two parts are any with |d_v| <= C_v, sums k, k' <= m, and |k - k'| <= R
+                    where R leaves end above the level: records that come from there or go there have no sum to keep.
+                    L1 = largest k + k'; L2 = root of the largest sum of squares. Both are exact, as follows.
 
-In a ragged tree records can also move to or from leaves that end above the level. Then d has no sum to keep: each part
-is at most m, and both together at most all leaves of the level, so L1 = min(2 m, leaves), L2 <= sqrt(2 Q(m)).
-
-The two parts also share the nodes: no node is in both. So d is at most k on each node and 2 k in all, and its squares
-are at most those of 2 k leaves that fill the nodes with most leaves first, none with more than k: Q(2 k | k). The
-smaller of 2 Q(k) and Q(2 k | k) is taken. Of nodes with 2, 1 and 1 leaves and two records it is 6 where 2 Q(2) is 8.
+Fix k and k' and take a change with these sums and most squares. (1) On one part, moving a record from node w to u adds
+to the squares where d_u >= d_w; where d_u < d_w <= C_w <= C_u the two may be swapped first. So each part fills its
+nodes with most leaves first, all but its last. (2) If a node of no part has more leaves than one that is used, it may
+take that one's place; so the nodes used are those with most leaves, v_1, ..., v_J. Call the part that ends first, on
+node v_(j+1), the first one: the nodes before are full, whichever part they belong to, so of the first part only the sum
+a before v_(j+1) counts, any that a choice of v_1, ..., v_j adds up to; then comes its last node, with x records, and
+the second part takes the nodes v_(j+2), ... in turn. For given j and a both sums, and with them L1 and the squares,
+grow with x and with k': the largest x that k <= m, C and k' <= (leaves of all other nodes) allow, then the largest k'.
+Each is a change that can be made, and every k and k' has its best one among them or below one of them. As j + 1 nodes
+or more are used, j < 2 m.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -42,11 +45,11 @@ from treedp_core.tree import FloatArray, Tree
 class Capacities:
     """The nodes of a level by the number of leaves below them: (leaves, how many nodes) with most leaves first.
 
-    `is_whole` says whether every record is below some node of the level: no leaf ends above it.
+    `elsewhere` leaves end above the level.
     """
 
     classes: tuple[tuple[int, int], ...]
-    is_whole: bool = True
+    elsewhere: int = 0
 
     @property
     def n_nodes(self) -> int:
@@ -61,16 +64,16 @@ class Capacities:
     @property
     def holds_all_in_one(self) -> bool:
         """Whether one node holds all records, so that where their number is public nobody can change the level."""
-        return self.is_whole and self.n_nodes == 1
+        return self.elsewhere == 0 and self.n_nodes == 1
 
-    def largest_squares(self, m: int, most: int | None = None) -> int:
-        """Return Q(m), the largest sum of squares when at most m distinct leaves are chosen, at most `most` a node.
+    def largest_squares(self, m: int) -> int:
+        """Return Q(m), the largest sum of squares when at most m distinct leaves are chosen.
 
-        >>> Capacities(((3, 2),)).largest_squares(4), Capacities(((3, 2),)).largest_squares(4, 2)
-        (10, 8)
+        >>> Capacities(((3, 2),)).largest_squares(4)
+        10
         """
         total, left = 0, m
-        for leaves, n in ((c if most is None else min(c, most), n) for c, n in self.classes):
+        for leaves, n in self.classes:
             full = min(n, left // leaves)
             total, left = total + full * leaves**2, left - full * leaves
             if full < n:
@@ -96,7 +99,7 @@ def capacities_of_tree(tree: Tree) -> tuple[Capacities, ...]:
     for level in range(tree.n_levels):
         leaves, n = np.unique(tree.leaf_count[tree.level(level)], return_counts=True)
         classes = tuple(zip(leaves.tolist()[::-1], n.tolist()[::-1], strict=True))
-        levels.append(Capacities(classes, bool(leaves @ n == tree.n_leaves)))
+        levels.append(Capacities(classes, tree.n_leaves - int(leaves @ n)))
     return tuple(levels)
 
 
@@ -149,15 +152,28 @@ def _added(level: Capacities, m: int) -> tuple[int, int]:
 
 
 def _replaced(level: Capacities, m: int) -> tuple[int, int]:
-    """Return the L1 change and the square of the L2 change."""
-    if not level.is_whole:
-        return min(2 * m, level.n_leaves), _both_parts(level, m)
-    most, n_most = level.classes[0]
-    smaller_part = min(level.n_leaves // 2, level.n_leaves - most)
-    k = min(m, n_most // 2 * most if n_most == level.n_nodes else smaller_part)
-    return 2 * k, _both_parts(level, k)
-
-
-def _both_parts(level: Capacities, k: int) -> int:
-    """Largest sum of squares of two parts of at most k leaves each that share no node, or a little more."""
-    return min(2 * level.largest_squares(k), level.largest_squares(2 * k, k)) if k else 0
+    """Return the L1 change and the square of the L2 change: the largest over j and a, see above."""
+    nodes = (min(c, m) for c, n in level.classes for _ in range(min(n, 2 * m)))
+    sizes = np.array(list(islice(nodes, 2 * m)))
+    sums, squares = (np.concatenate(([0], np.cumsum(sizes**power))) for power in (1, 2))
+    all_leaves = sum(min(c, m) * n for c, n in level.classes)
+    elsewhere, most = min(level.elsewhere, m), 2 * level.largest_squares(m)
+    reached = np.arange(m + 1) == 0
+    l1 = square = 0
+    for j, size in enumerate(sizes.tolist()):
+        a = np.flatnonzero(reached)
+        b = sums[j] - a
+        others = b + min(all_leaves - int(sums[j + 1]), 2 * m)
+        x = np.minimum(np.minimum(size, m - a), others + elsewhere - a)
+        second = np.minimum(np.minimum(m, a + x + elsewhere), others)
+        can = (x >= 0) & (b <= second)
+        if can.any():
+            x, b, moved, second = x[can], b[can], (a + x)[can], second[can]
+            end = sums[j + 1] + second - b
+            last = np.searchsorted(sums, end, side="right") - 1
+            found = squares[j] + x**2 + squares[last] - squares[j + 1] + (end - sums[last]) ** 2
+            l1, square = max(l1, int((moved + second).max())), max(square, int(found.max()))
+        if l1 == 2 * m and square == most:
+            break
+        reached[size:] |= reached[: m + 1 - size].copy()
+    return l1, square

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -12,13 +14,16 @@ from pages.ui.inputs.presets import Preset
 from pages.ui.inputs.setting import Setting, control, in_a_row, take
 from pages.ui.inputs.text import cards, lit, small_print
 from pages.ui.page.page import Told
+from pages.ui.page.share_bar import share_bar
 from pages.ui.page.view import Seen, section, see
 from pages.ui.tables.experiment_inputs import inputs_now, note_of_delta
 from pages.ui.tables.result import run_button
 from pages.ui.tables.store import dataset
+from treedp_core.allocation.shares import UNITS, in_units, text_of
+from treedp_core.checks import InputError
 from treedp_core.studies.branching.question import NOISES, WORKLOADS
 from treedp_core.studies.methods.terms import text
-from treedp_core.views import VIEWS, branching
+from treedp_core.views import VIEWS, branching, factors
 from treedp_core.views.branching import BranchingInputs
 from treedp_core.views.inputs import parameter
 from treedp_core.words import short, whole
@@ -72,10 +77,14 @@ BETA: Final[Setting[int]] = control(
     format=lambda beta: str(beta or _best()),
     help="Marked on the curve; the tree beside it is the one of this β. At first it is the best.",
 )  # fmt: skip
+GIVEN: Final = control(
+    parameter(BranchingInputs, "given"), label="Shares of the budget", width=220, placeholder="0.5, 0.3, 0.2",
+    help="One for each level below the root, from the top, summing to at most 1. Empty: equal ones.",
+)  # fmt: skip
 _BEST: Final = "_bra_best"
 """Where the session keeps the best β that the slider was last drawn with."""
 
-SETTINGS: Final[tuple[Setting[Any], ...]] = (BINS, NOISE, WORKLOAD, POST, BUDGET, PADDED, BETA)
+SETTINGS: Final[tuple[Setting[Any], ...]] = (BINS, NOISE, WORKLOAD, POST, BUDGET, PADDED, BETA, GIVEN)
 PRESETS: Final = (
     Preset("2²⁰: a million", "A power of 16: 16⁵ fits without padding.", (BINS.to("2^20"),)),
     Preset("3⁶: powers of 3", "A power of a small prime: few trees fit without padding.", (BINS.to("3^6"),)),
@@ -127,13 +136,36 @@ def _more(seen: Seen[BranchingInputs]) -> None:
     ratio = st.column_config.ProgressColumn("RMSE ÷ best", format="%.4f", min_value=0.0, max_value=4.0)
     formats = {"RMSE (records)": partial(short, digits=4), "÷ best": ratio, "padding": whole}
     frame.found(section(seen, "ranking"), formats=formats)
+    _for_budgets(seen)
     st.header("Error against height", anchor=False)
     frame.found(section(seen, "heights"))
+    st.header("How good the approximation is", anchor=False)
+    frame.found(see(VIEWS["branching.sandwich"], seen.found_for))
     if seen.slow is None or seen.slow.is_ready:
         _matrices(see(VIEWS["branching.matrices"], seen.found_for))
     _grid()
     st.header("What the paper states, checked for this K", anchor=False)
     frame.found(see(VIEWS["branching.checks"], seen.found_for))
+
+
+def _for_budgets(seen: Seen[BranchingInputs]) -> None:
+    """Show the bar and the text of shares, and the factors that are best for them."""
+    st.header("Which factors for your budgets?", anchor=False)
+    mine = replace(seen.found_for, given=GIVEN.value)
+    with suppress(InputError):
+        shares = factors.shares_of(mine, seen.tables.value)
+        if len(shares) > 1:
+            names = [f"level {level}" for level in range(1, len(shares) + 1)]
+            share_bar("Shares of the budget", names, in_units(shares), (), key="bra_bar", on_move=_dragged)
+    GIVEN.draw()
+    of_budgets = see(VIEWS["branching.factors"], mine)
+    formats = {"noise, st. dev. (records)": short, "factor of the theorem": short, "at least 2": short}
+    frame.found(of_budgets, formats=formats, width="content")
+    of_budgets.say_state("")
+
+
+def _dragged(units: list[int]) -> None:
+    GIVEN.set(text_of([unit / UNITS for unit in units]))
 
 
 def _matrices(seen: Seen[BranchingInputs]) -> None:

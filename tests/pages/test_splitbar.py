@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from pages.views.budget import custom
+from pages.ui.page import share_bar
 from pages.views.lesson import exercises as asked
 
 
@@ -37,7 +37,7 @@ def test_only_a_split_of_the_same_sum_is_passed_on(
 ) -> None:
     monkeypatch.setattr(st, "session_state", {"bar": SimpleNamespace(moved=sent)})
     passed: list[list[int]] = []
-    custom._take_moved("bar", (100, 300, 500), frozenset({0}), passed.append)
+    share_bar._take_moved("bar", (100, 300, 500), frozenset({0}), passed.append)
     assert passed == taken
 
 

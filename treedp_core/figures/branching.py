@@ -213,6 +213,75 @@ def _added(n_bins: int, beta: int) -> int:
     return sum(end // beta ** (height - 1 - level) % beta for level in range(height))
 
 
+def factors_by_level(real: Sequence[float], whole: Sequence[int]) -> Draft:
+    """Return branching factors by level for given budgets: real ones (n_shares,), and those of the best whole tree.
+
+    >>> fig = factors_by_level([26.1, 9.4, 4.2], [26, 10, 4])
+    >>> [trace["name"] for trace in fig.data]
+    ['best whole tree', 'Theorem IV.2 (ii)']
+    """
+    levels = np.arange(1, len(real) + 1)
+    mine = scatter(
+        x=levels, y=np.array(whole, dtype=float), mode="markers+lines", name="best whole tree",
+        line={"color": BEFORE, "width": 1, "dash": "dot"}, marker={"symbol": "square", "size": 11, "color": BEFORE},
+        hovertemplate=f"level %{{x}}: {hover('y', 'whole')} children<extra></extra>",
+    )  # fmt: skip
+    theirs = scatter(
+        x=levels, y=np.array(real), mode="markers", name="Theorem IV.2 (ii)",
+        marker={"symbol": "circle-open", "size": 15, "color": AFTER, "line": {"width": 2.5}},
+        hovertemplate=f"level %{{x}}: {hover('y', 'short')}<extra></extra>",
+    )  # fmt: skip
+    bounds = limits([np.array([*real, *whole], dtype=float)], log=True, default=(1.0, 10.0))
+    fig = new_figure(
+        [mine, theirs],
+        xaxis=axis("level below the root", log=False, bounds=(0.5, len(real) + 0.5)),
+        yaxis=axis("children of a node above it", log=True, bounds=bounds, grid=True),
+    )
+    return fig.update_xaxes(dtick=1 if len(real) <= 24 else 5)
+
+
+def sandwich_by_height(rows: Mapping[str, Sequence[float]], trees: Sequence[tuple[int, float]]) -> Draft:
+    """Return the error of equal real factors by height between half of its approximation and all of it.
+
+    Parameters
+    ----------
+    rows : mapping
+        "height", "half of it", "exact", "approximation": RMSE in records, (n,) each.
+    trees : sequence
+        Height and RMSE of the best whole tree of each height.
+
+    >>> rows = {"height": [1, 2], "half of it": [7.0, 4.0], "exact": [9.9, 5.5], "approximation": [10.0, 5.6]}
+    >>> [trace["name"] for trace in sandwich_by_height(rows, [(2, 5.6)]).data]
+    ['½ Ē₂', '½ Ē₂ to Ē₂', 'E₂, equal real factors', 'best whole tree of each height']
+    """
+    x = np.array(rows["height"], dtype=float)
+    low, exact, high = (np.array(rows[name]) for name in ("half of it", "exact", "approximation"))
+    edge: dict[str, Any] = {"mode": "lines", "line": {"color": AFTER, "width": 1}}
+    told = f"%{{x}} levels: {hover('y', 'short')} records<extra></extra>"
+    traces = [
+        scatter(x=x, y=low, name="½ Ē₂", showlegend=False, hovertemplate=told, **edge),
+        scatter(
+            x=x, y=high, name="½ Ē₂ to Ē₂", fill="tonexty", fillcolor=rgba(AFTER, 0.18), hovertemplate=told, **edge
+        ),
+        scatter(
+            x=x, y=exact, mode="lines", name="E₂, equal real factors", line={"color": AFTER, "width": 2.5},
+            hovertemplate=told,
+        ),
+        scatter(
+            x=[height for height, _ in trees], y=[rmse for _, rmse in trees], mode="markers",
+            name="best whole tree of each height", marker={"symbol": "square", "size": 9, "color": BEFORE},
+            hovertemplate=told,
+        ),
+    ]  # fmt: skip
+    bounds = limits([low, high, np.array([rmse for _, rmse in trees])], log=True, default=(1.0, 10.0))
+    fig = new_figure(
+        traces,
+        xaxis=axis("levels below the root (height)", log=False, bounds=(0.5, float(x.max()) + 0.5)),
+        yaxis=axis("RMSE of a cumulative count (records)", log=True, bounds=bounds, grid=True),
+    )
+    return fig.update_xaxes(dtick=1 if x.max() <= 24 else 5)
+
+
 def error_by_height(table: Columns) -> Draft:
     """Return the error of the best tree of each height, as a multiple of the best of all.
 

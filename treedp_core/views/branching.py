@@ -8,12 +8,14 @@ from functools import partial
 from itertools import product
 from typing import Any, Final
 
+from treedp_core.allocation.shares import shares_from_text
 from treedp_core.figures.branching import error_by_height, error_over_beta
 from treedp_core.figures.cdf import ratio_bars
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.records import Dataset
 from treedp_core.studies.branching import BestBranching, RankedShape, advice, best_branching
 from treedp_core.studies.branching import question as study
+from treedp_core.studies.branching.factors import bound_on_trees, number_of_trees
 from treedp_core.studies.branching.question import BETAS, NOISES, Question, beside_curve, curve, whole_curve
 from treedp_core.studies.branching.tables import (
     height_table,
@@ -53,6 +55,8 @@ class BranchingInputs(ReleaseInputs):
         Whether a tree may have more leaves than bins.
     beta : int
         Children per node that the figure marks; 0 for the best.
+    given : str
+        Shares of the budget by level below the root, for which factors are wanted; nothing for equal ones.
     """
 
     bins: str = of(words("bra_bins", "1024", lambda text: study.bins_from_text(text) if text.strip() else None))
@@ -64,6 +68,7 @@ class BranchingInputs(ReleaseInputs):
     beta: int = of(
         whole_number("bra_beta", 0, *BETAS, grid=tuple(range(BETAS[0], BETAS[1] + 1)), label="Children β")
     )  # fmt: skip
+    given: str = of(words("bra_given", "", shares_from_text))
 
     def apart(self, data: Dataset) -> BranchingInputs:
         """Return the inputs that say by themselves how many bins there are, δ, and how many records a unit has."""
@@ -223,6 +228,8 @@ def of_opendp(theirs: Shape) -> str:
     )
 
 
+IN_FULL: Final = 10**7
+"""Trees up to which their number is written in full."""
 AT_ONCE: Final = 64
 """Bins up to which a matrix is sought while one waits."""
 NO_BEST: Final = "Falls without end: the leaves alone."
@@ -359,11 +366,23 @@ def statements(inputs: BranchingInputs, tables: Tables, *, memo: Memo = forgetfu
     columns = memo(("branching.statements", n_bins), lambda: statement_table(n_bins))
     return Finding(
         columns=lambda: columns, alt="Statements of the paper and whether they hold for this K",
+        answer=_how_many(n_bins),
         caption="Rameshwar et al., Sec. V: equal budgets, no padding, Laplace noise, one record replaced; "
         "g = height² × Σ (nᵢ − 1), and N² E₂ = 4 K g / ε². Each is compared with the least g over all factorisations "
         "(exact search). Statements that say nothing of this K are left out.",
         badges=("formula",), provenance=Provenance(about=(f"K = {whole(n_bins)}",)),
     )  # fmt: skip
+
+
+def _how_many(n_bins: int) -> str:
+    """Return how many level-uniform trees there are without padding, beside the bound of the paper."""
+    found, most = number_of_trees(n_bins), bound_on_trees(n_bins)
+    text = whole(found) if found < IN_FULL else short(found)
+    trees = f"{text} level-uniform tree{'' if found == 1 else 's'}"
+    return (
+        f"{whole(n_bins)} bins have {trees} without padding: the ways to write K as a product of branching factors in "
+        f"order (the paper’s bound Ω(K)^Ω(K): {whole(most) if most < IN_FULL else short(most)})."
+    )
 
 
 def _band(best: BestBranching) -> str:

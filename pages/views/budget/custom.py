@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -14,7 +13,7 @@ from pages.ui.figure.follow import Drag
 from pages.ui.inputs.setting import in_a_row
 from pages.ui.inputs.text import lit, small_print
 from pages.ui.page.page import Told
-from pages.ui.page.scripts import script
+from pages.ui.page.share_bar import share_bar
 from pages.ui.page.view import Seen, see
 from pages.ui.tables import tuning_provenance
 from pages.ui.tables.experiment_inputs import inputs_now
@@ -39,7 +38,7 @@ def show() -> Told:
     """Show the split to drag, what it gives, and how it compares; under *More* a slider a level."""
     data = dataset()
     if data.tree.n_levels <= MAX_PARTS:
-        _bar("Budget split", data.labels.level_names, _units(), _locked() | _public(), key=BAR, on_move=_dragged)
+        share_bar("Budget split", data.labels.level_names, _units(), _locked() | _public(), key=BAR, on_move=_dragged)
     else:
         small_print(f"{plural(data.tree.n_levels, 'level')} are too many to drag: shares can be typed under **More**.")
     with in_a_row():
@@ -166,35 +165,3 @@ def _typed() -> None:
 def _lock() -> None:
     locked = [float(st.session_state[f"bud_lock{i}"]) for i in range(dataset().tree.n_levels)]
     s.LOCKS.set(text_of(locked) if any(locked) else "")
-
-
-def _bar(
-    label: str,
-    names: Sequence[str],
-    units: Sequence[int],
-    fixed: Collection[int],
-    *,
-    key: str,
-    on_move: Callable[[list[int]], None],
-) -> None:
-    """Show the share of each name, in thousandths; other shares are told before the next run begins.
-
-    Their sum stays, and so do those of the `fixed` ones.
-    """
-    rows = [(name, share, at in fixed) for at, (name, share) in enumerate(zip(names, units, strict=True))]
-    script("splitbar", isolate_styles=False)(
-        data={"label": label, "rows": rows, "name": key}, key=key,
-        on_moved_change=partial(_take_moved, key, tuple(units), frozenset(fixed), on_move),
-    )  # fmt: skip
-
-
-def _take_moved(key: str, units: tuple[int, ...], fixed: frozenset[int], on_move: Callable[[list[int]], None]) -> None:
-    """Pass shares on, if they are some: a browser may send anything."""
-    sent: object = st.session_state[key].moved
-    if not isinstance(sent, list) or len(sent) != len(units):
-        return
-    if not all(type(share) in (int, float) and 0 <= share <= sum(units) and share == int(share) for share in sent):
-        return
-    moved = [int(share) for share in sent]
-    if sum(moved) == sum(units) and all(moved[at] == units[at] for at in fixed):
-        on_move(moved)

@@ -40,6 +40,7 @@ BAD: list[tuple[str, str | list[str], str]] = [
     ("alpha", "1.5", "ALPHA_RANGE"), ("alpha", "-1", "ALPHA_RANGE"), ("mul_total", "0", "TOTAL_RANGE"),
     ("mul_total", "nan", "TOTAL_RANGE"), ("mul_levels", "1", "LEVELS_RANGE"),
     ("mul_plan", "printed", "VALUE_UNKNOWN"), ("mul_eta", "0", "ETA_RANGE"),
+    ("mul_thresholds", "5, x", "THRESHOLD_RANGE"), ("mul_thresholds", "0", "THRESHOLD_RANGE"),
     ("mul_deep_levels", "1000000", "LEVELS_RANGE"), ("mul_step", "-1", "VALUE_RANGE"),
     ("bud_phases", "0", "PHASES_RANGE"), ("bud_phases", "-1", "PHASES_RANGE"),
     ("bud_phases", "1000000", "PHASES_RANGE"), ("bud_shares", "0.5,0.6", "BUDGET_SPLIT"),

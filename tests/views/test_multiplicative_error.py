@@ -88,6 +88,22 @@ def test_the_printed_budgets_overspend() -> None:
     assert sum(each["εᵢ as printed"]) == pytest.approx(found.table["printed"][19])
 
 
+def test_thresholds_of_levels_are_kept_where_the_answer_says_so() -> None:
+    """Laplace noise on 4 levels: d ln(1/eta) / (alpha epsilon) = 8 ln 100 = 36.8 records."""
+    found = worst("meaning", levels="4", node_thresholds="40, 36, 90")
+    rows = dict(zip(found.table["mechanism"], found.table["your τ is kept on"], strict=True))
+    assert rows["Laplace"] == "levels 0, 2 to 3" and f"**{rows[found.table['mechanism'][0]]}**" in found.answer
+    assert "the tuned plan on no level." in found.answer
+    assert "no plan is accurate for the smallest, τ = 36." in found.answer
+    assert found.figure is not None and len(found.figure.layout["shapes"]) == 2
+    large = worst("meaning", levels="4", node_thresholds="1000000000")
+    assert "is made for the smallest, τ = 1e9, in 1 round," in large.answer
+    assert len(large.figure.layout["shapes"]) == 1  # type: ignore[union-attr]
+    assert "your τ is kept on" not in worst("meaning", levels="4").table
+    with refuses("THRESHOLD_RANGE"):
+        worst("meaning", levels="2", node_thresholds="3, 2, 1")
+
+
 @pytest.mark.parametrize("name", ["growth", "meaning"])
 def test_worst_cases_are_refused_for_what_no_curve_is_of(name: str) -> None:
     for wrong, code in (({"alpha": 0.0}, "ALPHA_RANGE"), ({"levels": "1000001"}, "LEVELS_RANGE")):

@@ -146,8 +146,10 @@ def few_figure(
     return fig
 
 
-def accuracy_bars(table: Columns) -> Draft:
+def accuracy_bars(table: Columns, *marks: float) -> Draft:
     """Return from which count on each mechanism keeps its promise, smallest first; a table of `accuracy_table`.
+
+    `marks` are thresholds of one's own, the smallest and the largest.
 
     >>> table = {"mechanism": ["Laplace", "Gaussian"], "τ (records)": [30.0, math.nan]}
     >>> accuracy_bars(table).data[0]["text"]
@@ -155,7 +157,7 @@ def accuracy_bars(table: Columns) -> Draft:
     """
     least = np.array(table["τ (records)"], dtype=float)
     names = [plot_text(name) for name in table["mechanism"]]
-    low, high = limits([least], log=True, default=(1.0, 1000.0))
+    low, high = limits([least, np.array(marks)], log=True, default=(1.0, 1000.0))
     lengths = bar(
         x=np.log10(np.where(np.isfinite(least), np.maximum(least, low), low) / low), y=names, orientation="h",
         text=alike(least.tolist()), textposition="outside", cliponaxis=False,
@@ -170,7 +172,16 @@ def accuracy_bars(table: Columns) -> Draft:
         | {"tickvals": decades, "ticktext": [count_text(low * 10.0**k) for k in decades.tolist()]},
         yaxis={"autorange": "reversed", "automargin": True, "showgrid": False, "ticks": ""},
     )
-    return fig.update_layout(margin={"t": 12}, bargap=0.3)
+    named = (("smallest τ", "right"), ("largest τ", "left")) if len(marks) > 1 else (("your τ", "left"),)
+    line = {"dash": "dot", "color": GREY, "width": 1.5}
+    for tau, (text, side) in zip(marks, named, strict=False):
+        x = math.log10(tau / low)
+        fig.add_shape(type="line", x0=x, x1=x, y0=0, y1=1, yref="paper", line=line)
+        fig.add_annotation(
+            x=x, y=1, yref="paper", xanchor=side, yanchor="bottom", text=plot_text(text), showarrow=False,
+            font={"color": GREY},
+        )  # fmt: skip
+    return fig.update_layout(margin={"t": 28 if marks else 12}, bargap=0.3)
 
 
 def _curve(points: tuple[FloatArray, FloatArray], look: Look, name: str, width: float, told: str = "") -> Trace:

@@ -34,7 +34,7 @@ LEVELS: Final = control(
     help="Where mechanisms are compared. Empty: the levels of the tree in use. Digits or a power, such as 10^4.",
 )  # fmt: skip
 TOTAL: Final = control(
-    parameter(WorstCaseInputs, "total"), format=short, label="Records at most, N", width=200,
+    parameter(WorstCaseInputs, "total"), format=short, label="Records at most, N", width=180,
     help="Tuned and provable plans are made for a root of at most N records; the error grows with log N.",
 )  # fmt: skip
 SOURCE: Final = control(
@@ -72,11 +72,16 @@ ROUNDS: Final = control(
     help="Thresholds grow by 1 + 2α/3 a round, so ℓ rounds reach from α τ up to α τ (1 + 2α/3) to the ℓ.",
 )  # fmt: skip
 ETA: Final = control(
-    parameter(WorstCaseInputs, "eta"), format=short, label="May fail with probability η", width=220, help=text("eta"),
+    parameter(WorstCaseInputs, "eta"), format=short, label="May fail with probability η", width=210, help=text("eta"),
+)  # fmt: skip
+OWN_THRESHOLDS: Final = control(
+    parameter(WorstCaseInputs, "node_thresholds"), label="Your τ by level", placeholder="500, 200", width=150,
+    help="In records, from the root down; the last one holds for all deeper levels. A node whose error may be α τ "
+    "records where its count is below τ (Problem 3.1 of Ghazi et al.). Empty: the smallest that can be kept is sought.",
 )  # fmt: skip
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
     VIEW, EVERY_CURVE, LEVELS, TOTAL, SOURCE, PLAN, CLAMP, DEEP_TREE_LEVELS, DEEP_TREE_LEAVES, DEEP_TREE_RECORDS, STEP,
-    ROUNDS, ETA,
+    ROUNDS, ETA, OWN_THRESHOLDS,
 )  # fmt: skip
 
 PAPER: Final = (ALPHA.to(0.5), EPSILON.to(1.0), TOTAL.to(10_000.0))

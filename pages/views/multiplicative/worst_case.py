@@ -15,7 +15,7 @@ from pages.ui.page.page import Told
 from pages.ui.page.view import Seen, section, see
 from pages.ui.tables.experiment_inputs import inputs_now, say_delta
 from pages.ui.tables.store import dataset
-from pages.views.multiplicative.settings import ETA, EVERY_CURVE, LEVELS, ROUNDS, TOTAL, draw_alpha
+from pages.views.multiplicative.settings import ETA, EVERY_CURVE, LEVELS, OWN_THRESHOLDS, ROUNDS, TOTAL, draw_alpha
 from treedp_core.mechanisms.thresholds.schedule import printed_schedule
 from treedp_core.views import VIEWS, Tables, multiplicative
 from treedp_core.views.multiplicative import WorstCaseInputs
@@ -41,30 +41,30 @@ WORDS: Final = (
 
 def growth() -> Told:
     """Show the growth of the errors that decide; under *More* the ranking at yours, and where curves cross."""
-    seen = _shown("growth", EVERY_CURVE, "all but Laplace noise and its bound")
+    seen = _shown("growth", "all but Laplace noise and its bound", EVERY_CURVE)
     return seen.told(more=partial(_more_of_growth, seen))
 
 
 def meaning() -> Told:
     """Show from which count on it promises something; under *More* what it is good for, and the printed budgets."""
-    seen = _shown("meaning", ETA, "thresholds and Gaussian noise")
+    seen = _shown("meaning", "thresholds and Gaussian noise", ETA, OWN_THRESHOLDS)
     return seen.told(more=partial(_more_of_meaning, seen))
 
 
 def prefixes() -> Told:
     """Show what counts by subtraction cost, and what α then no longer forgives."""
-    seen = _shown("prefixes", None, "Gaussian noise")
+    seen = _shown("prefixes", "Gaussian noise")
     return seen.told(more=partial(_more_of_prefixes, seen))
 
 
-def _shown(view: str, own: Setting[Any] | None, needy: str) -> Seen[WorstCaseInputs]:
+def _shown(view: str, needy: str, *own: Setting[Any]) -> Seen[WorstCaseInputs]:
     """Show the controls and the figure of a view, and which δ is taken for the sidebar's 0 by those in need of one."""
     with in_a_row():
         draw_alpha()
         LEVELS.draw()
         TOTAL.draw()
-        if own is not None:
-            own.draw()
+        for setting in own:
+            setting.draw()
     seen = see(VIEWS[f"multiplicative.{view}"], inputs_now(WorstCaseInputs))
     frame.found(seen)
     say_delta(needy, "mul_set_delta", int(TOTAL.value))

@@ -10,6 +10,7 @@ from treedp_core import checks
 from treedp_core.experiment import Experiment
 from treedp_core.records import Dataset
 from treedp_core.studies.multiplicative import Setting, simple
+from treedp_core.studies.multiplicative.accuracy import LevelThresholds, thresholds_from_text
 from treedp_core.studies.multiplicative.ranking import levels_from_text
 from treedp_core.studies.multiplicative.run import PLANS
 from treedp_core.studies.multiplicative.simple import (
@@ -43,6 +44,9 @@ class WorstCaseInputs(ReleaseInputs):
         Records of the root at most.
     eta : float
         Probability with which a count may miss the promise.
+    node_thresholds : str
+        τ of the nodes of each level from the root down, in records; the last one is that of all deeper levels, nothing
+        for one that is sought.
     rounds : int
         Rounds of the printed schedule.
     """
@@ -61,6 +65,7 @@ class WorstCaseInputs(ReleaseInputs):
             grid=(1e-6, 1e-4, 0.001, 0.01, 0.05, 0.1), code="ETA",
         )
     )  # fmt: skip
+    node_thresholds: str = of(words("mul_thresholds", "", thresholds_from_text))
     rounds: int = of(whole("mul_rounds", 20, 1, MAX_ROUNDS, code="ROUNDS_RANGE"))
 
     def apart(self, data: Dataset) -> WorstCaseInputs:
@@ -81,6 +86,17 @@ class WorstCaseInputs(ReleaseInputs):
             ``LEVELS_RANGE``.
         """
         return levels_from_text(self.apart(data).levels)
+
+    def own_thresholds(self, data: Dataset) -> LevelThresholds | None:
+        """Return the thresholds of levels that are asked about, if any are.
+
+        Raises
+        ------
+        InputError
+            ``THRESHOLD_RANGE``; ``LEVELS_RANGE``.
+        """
+        values = thresholds_from_text(self.node_thresholds)
+        return LevelThresholds(values, self.n_levels(data)) if values else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,10 +17,12 @@ from treedp_core.figures.multiplicative import (
     schedule_figure,
     subtraction_figure,
 )
+from treedp_core.mechanisms.thresholds.plan_types import Plan
 from treedp_core.mechanisms.thresholds.schedule import PrintedSchedule, growth_ratio, printed_schedule
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.privacy.conversions import gaussian_sigma
 from treedp_core.studies.multiplicative import Setting, accuracy_table, by_subtraction, ranking
+from treedp_core.studies.multiplicative.accuracy import TUNED, LevelThresholds, kept_table, levels_in_words, own_plan
 from treedp_core.studies.multiplicative.by_subtraction import MOST_LEVELS, Subtracted
 from treedp_core.studies.multiplicative.ranking import Found, Places, Rank
 from treedp_core.studies.multiplicative.tree_bounds import bounds_table
@@ -68,6 +70,10 @@ def budget_table(schedule: PrintedSchedule) -> dict[str, list[Any]]:
     }
 
 
+OWN: Final = (
+    " Dotted: your smallest and largest τ. A node’s own τ is kept where it is not below the bar (Problem 3.1); level 0 "
+    "is the root. Bounds hold on binary trees."
+)
 Crossed = dict[tuple[str, str], int | None]
 FOUR_LINES: Final = (
     "Best simple rule: the smallest error of all that is no threshold mechanism, exact; Laplace: noise on every count, "
@@ -177,14 +183,18 @@ def least_counts(inputs: WorstCaseInputs, tables: Tables, *, memo: Memo = forget
     """Return from which count on each mechanism keeps its promise; it refuses as `growth` does."""
     setting, d, eta = inputs.setting(tables.data), inputs.n_levels(tables.data), inputs.eta
     columns = memo(("multiplicative.least_counts", setting, d, eta), lambda: accuracy_table(setting, d, eta))
+    answer, own, more = least_counts_answer(columns, setting.alpha, d, eta), inputs.own_thresholds(tables.data), ""
+    if own is not None:
+        answer = f"{answer} {own_thresholds_answer(columns, own, own_plan(setting, own, eta))}"
+        columns, more = kept_table(columns, own), OWN
     return Finding(
-        figure=accuracy_bars(columns),
+        figure=accuracy_bars(columns, *sorted({} if own is None else {own.least, own.largest})),
         columns=lambda: columns,
-        answer=least_counts_answer(columns, setting.alpha, d, eta),
+        answer=answer,
         caption=f"Each count of τ or more, by itself, is within a factor 1 ± {short(setting.alpha)} with probability "
         f"{short(1 - eta)}, smaller ones within α τ records ((α, η)-accurate with threshold τ in Ghazi et al.), on "
         f"{plural(d, 'level')}, {whole(round(setting.max_total))} records at most. Lemma 3.2 is Markov's inequality: "
-        "plans do better than it says.",
+        f"plans do better than it says.{more}",
         alt="Counts from which on the promise is kept, by mechanism",
         badges=("formula", "simulation"),
         provenance=provenance(setting, d),
@@ -327,6 +337,20 @@ def least_counts_answer(table: dict[str, Any], alpha: float, d: int, eta: float)
         f"factor 1 ± {short(alpha)} with probability {short(1 - eta)}"
     )
     return f"{told}; the tuned thresholds need {margin(tuned)}." if math.isfinite(tuned) else f"{told}."
+
+
+def own_thresholds_answer(table: dict[str, Any], own: LevelThresholds, plan: Plan | None) -> str:
+    """Return on which levels the best mechanism and the tuned plan keep thresholds of levels, and what is planned."""
+    least = dict(zip(table["mechanism"], table["τ (records)"], strict=True))
+    best = table["mechanism"][0]
+    told = f"{best} keeps your thresholds on **{levels_in_words(own.kept(least[best]), own.n_levels)}**"
+    if best != TUNED and math.isfinite(least.get(TUNED, math.nan)):
+        told += f", the tuned plan on {levels_in_words(own.kept(least[TUNED]), own.n_levels)}"
+    smallest = f"the smallest, τ = {short(own.least)}"
+    if plan is None:
+        return f"{told}. With the paper's constants no plan is accurate for {smallest}."
+    rounds = plural(len(plan.levels), "round")
+    return f"{told}. The plan with the paper's constants is made for {smallest}, in {rounds}, and keeps them all."
 
 
 def _bounds_work(inputs: WorstCaseInputs, tables: Tables) -> Work:

@@ -430,6 +430,16 @@ def test_a_sum_of_copies_is_drawn_as_one_and_has_their_law(law: Any, copies: int
     assert np.abs(first - off).max() > 4 * np.sqrt(0.5 / trials)
 
 
+@pytest.mark.parametrize("sigma", [1e-9, 1e-3, 0.03, 0.05])
+def test_whole_numbers_with_hardly_any_noise_are_within_any_reach(sigma: float) -> None:
+    """Their variance underflows to 0 below a sigma of about 0.026: a search tries budgets that are as large."""
+    laws = (DiscreteGaussian(sigma), DiscreteGaussian(1.5))
+    for coefficients in ([-0.25, 0.0], [-0.25, 0.75]):
+        one = NoiseSum(laws, np.array([0, 0]), np.array(coefficients), np.array([3.0, 1.0]))
+        low, _ = one.within(np.array([0.1, 2.0]))
+        assert one.range < 40.0 and (low >= 1.0 - 2e-7).all()
+
+
 @pytest.mark.parametrize(
     ("law", "n_draws"), [(Laplace(2.0), 1), (DiscreteLaplace(0.5), 1), (DiscreteGaussian(2.0), 10**6)]
 )

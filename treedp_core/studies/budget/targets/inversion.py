@@ -215,7 +215,8 @@ class NoiseSum:
     def _largest_tilt(self) -> float:
         """Largest theta for which every E e^(theta c Z) is finite, or as far as is worth looking."""
         ends = [_tilt_end(law) / np.abs(c).max() for law, c, _ in self._by_law if c.any()]
-        spread = math.sqrt(self.copies @ (np.square(self.coefficient) * self._variance))
+        wide = np.array([law.sigma**2 if isinstance(law, DiscreteGaussian) else law.variance for law in self.laws])
+        spread = math.sqrt(self.copies @ (np.square(self.coefficient) * wide[self.which]))  # sigma 0.02: variance 0
         return float(min(*ends, 50.0 / spread if spread else math.inf, math.inf))
 
     @cached_property

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
+from scipy.optimize import linprog
 
 
 def cover(factors: Sequence[int], n: int) -> list[tuple[int, int]]:
@@ -171,3 +172,44 @@ def refined_error(branching: int, height: int, epsilon: float) -> float:
     """E_2 of the average of the two views, equal factors and budgets."""
     nodes = sum(refined_node_variance(branching, level, height, epsilon / height) for level in range(1, height + 1))
     return float(branching**height) * (branching - 1) / 4.0 * nodes
+
+
+def least_mean_square(n_bins: int, epsilon: float, delta: float, side: int, ranges: bool) -> float:
+    """Least mean squared error of whole-number noise on cumulative counts, |noise| <= side, by a linear program.
+
+    A replaced record adds 1 to, or takes 1 from, some in a row of the first K - 1; the answers are these counts and N,
+    0, or all ranges: every difference of two of K + 1 counts.
+    """
+    n = n_bins - 1
+    grid = np.array([*itertools.product(range(-side, side + 1), repeat=n)])
+    number = {tuple(z): i for i, z in enumerate(grid.tolist())}
+    moves = [
+        s * np.array([a <= i < b for i in range(n)], int)
+        for a in range(n)
+        for b in range(a + 1, n + 1)
+        for s in (1, -1)
+    ]
+    size, square = len(grid), np.square(grid).sum(axis=1) / n_bins
+    if ranges:
+        ends = np.pad(grid, ((0, 0), (1, 1)))
+        square = np.square(ends[:, :, None] - ends[:, None]).sum(axis=(1, 2)) / (n_bins * (n_bins + 1))
+    blocks, limit = [], []
+    for at, move in enumerate(moves):
+        near = np.zeros((size, size))
+        for i, z in enumerate(grid):
+            j = number.get(tuple((z + move).tolist()))
+            near[i, i] = 1.0
+            if j is not None:
+                near[i, j] = -math.exp(epsilon)
+        excess = [(-np.eye(size) if at == other else np.zeros((size, size))) for other in range(len(moves))]
+        blocks += [
+            np.hstack([near, *excess]),
+            np.hstack([np.zeros((1, size)), *(-one.sum(axis=0)[None] for one in excess)]),
+        ]
+        limit += [0.0] * size + [delta]
+    cost = np.concatenate([square, np.zeros(size * len(moves))])
+    found = linprog(
+        cost, np.vstack(blocks), limit, (cost >= 0)[None] * np.r_[np.ones(size), np.zeros(size * len(moves))], [1.0]
+    )
+    assert found.success
+    return float(found.fun)

@@ -9,14 +9,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from oracles_cdf import least_mean_square
 from oracles_pages import dataset
 from refusals import refuses
+from treedp_core.privacy import gaussian_sigma
 from treedp_core.records import count_bins
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf import PUBLISHED, SECTION_VI, CdfSettings, consistency_gains, plan_cdf
 from treedp_core.studies.cdf.bins import Bins, bins_of
 from treedp_core.studies.cdf.compare import EQUAL, YOURS, draw, half_widths
-from treedp_core.studies.cdf.error import Criterion
+from treedp_core.studies.cdf.error import Criterion, cdf_lower_bound
+from treedp_core.studies.cdf.error.bound import any_mechanism, ranges_lower_bound
+from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix
+from treedp_core.studies.cdf.matrices.p_identity import identity_matrix
+from treedp_core.studies.cdf.matrices.workload import Wanted
 from treedp_core.studies.cdf.pipelines import above_bound, distance_table, has_bound
 from treedp_core.tree import Tree
 from treedp_core.views.cdf.words import band_answer
@@ -69,6 +75,50 @@ def test_two_bins_have_a_bound_by_hand() -> None:
     labels, ratios = distances(2)
     assert dict(zip(labels, ratios, strict=True))["Histogram"] == pytest.approx(2.0)
     assert ratios[-1] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("workload", ["cdf", "ranges"])
+@pytest.mark.parametrize("n_bins", [2, 3, 8, 32])
+def test_no_mechanism_that_we_know_is_below_the_bound_for_any(n_bins: int, workload: str) -> None:
+    """Laplace noise by the best matrices, discrete Laplace noise on bins, and Gaussian noise by the optimal matrix."""
+    bound = {"cdf": cdf_lower_bound, "ranges": ranges_lower_bound}[workload](n_bins, 0.003)
+    sought = identity_matrix(Wanted(n_bins, workload), True)
+    bins = WholeMatrix(np.eye(n_bins, dtype=np.int32), True, Wanted(n_bins, workload))
+    for epsilon in (0.1, 0.3, 1.0, 3.0, 10.0):
+        pure = any_mechanism(bound.lower, epsilon)
+        assert pure <= sought.mean_variance * 2 * (sought.pair_sum() / epsilon) ** 2
+        assert pure <= bins.mean_variance / (math.cosh(epsilon / 2) - 1)
+        for delta in (1e-9, 1e-6, 1e-2):
+            assert any_mechanism(bound.lower, epsilon, delta) < pure
+            assert (
+                any_mechanism(bound.lower, epsilon, delta) <= bound.attained * 2 * gaussian_sigma(epsilon, delta) ** 2
+            )
+
+
+def test_the_bound_for_any_mechanism_by_hand() -> None:
+    """Two bins are one number that moves by 1: of three ranges two have its error, of two cumulative counts one.
+
+    Whole-number noise has twice the bound in it: 1 / (cosh(epsilon) - 1) is the variance of discrete Laplace noise.
+    """
+    for epsilon in (0.1, 1.0, 10.0):
+        half = 1 / (2 * (math.cosh(epsilon) - 1))
+        assert any_mechanism(cdf_lower_bound(2).lower, epsilon) == pytest.approx(half / 2, rel=1e-6)
+        assert any_mechanism(ranges_lower_bound(2).lower, epsilon) == pytest.approx(half * 2 / 3, rel=1e-6)
+        assert any_mechanism(1.0, epsilon, 1e-6, 3) == pytest.approx(9 * any_mechanism(1.0, epsilon, 1e-6))
+    assert any_mechanism(1.0, math.log(3), 0.01) == pytest.approx(0.6975 / 2 / 0.55**2), "kappa = 0.55"
+    assert 0 < any_mechanism(1.0, 100.0) < 1e-43
+
+
+@pytest.mark.parametrize("ranges", [False, True])
+@pytest.mark.parametrize(
+    ("n_bins", "epsilon", "delta", "side"), [(2, 1.0, 1e-3, 14), (3, 2.0, 0.01, 5), (3, 3.0, 1e-3, 4)]
+)
+def test_the_best_noise_there_is_obeys_the_bound_for_any_mechanism(
+    n_bins: int, epsilon: float, delta: float, side: int, ranges: bool
+) -> None:
+    lower = (ranges_lower_bound if ranges else cdf_lower_bound)(n_bins, 1e-3).lower
+    least = least_mean_square(n_bins, epsilon, delta, side, ranges)
+    assert any_mechanism(lower, epsilon, delta) <= least < 4 * any_mechanism(lower, epsilon, delta)
 
 
 def test_a_gaussian_release_beside_the_bound() -> None:

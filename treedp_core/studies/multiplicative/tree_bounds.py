@@ -9,6 +9,7 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.allocation.minimax import certificate, squared_norm
+from treedp_core.privacy.conversions import mean_shift
 from treedp_core.studies.multiplicative.lower_bounds import entropy, packing_bound
 from treedp_core.tree import FloatArray, Tree
 from treedp_core.watch import Watch
@@ -45,11 +46,8 @@ def additive_bound(norm: float, epsilon: float, delta: float = 0.0) -> float:
     most 1/N apart. So for N to infinity the mechanism is W x + Z, Z of one law for all x, no worse at any count than
     before in the worst case; its bias only adds to the error.
 
-    *One direction.* Let p and q be the laws of a'Z and a'(Z + W_j), W_j the column of leaf j: means mu = a'W_j apart,
-    both of variance s^2; m half way between. From (epsilon, delta), with h = (p - e^epsilon q)_+ +
-    (q - e^epsilon p)_+, whose integral is at most 2 delta, |p - q| <= t (p + q) + (1 - t) h. Hence
-    mu = |integral of (x - m)(p - q)| <= 2 kappa sqrt(s^2 + mu^2 / 4) by Cauchy and Schwarz, or
-    mu^2 / s^2 <= r = 4 kappa^2 / (1 - kappa^2).
+    *One direction.* The laws of a'Z and a'(Z + W_j), W_j the column of leaf j, have means mu = a'W_j apart and one
+    variance s^2. So mu^2 / s^2 <= r = 4 kappa^2 / (1 - kappa^2), by `mean_shift`.
 
     *All of them.* With a = S^-1 W_j, S the covariance of Z, every diagonal entry of W' S^-1 W is at most r. So
     W = S^(1/2) (S^(-1/2) W) has columns of squared length at most r and rows of squared length S_vv: gamma_2^2 is at
@@ -59,9 +57,7 @@ def additive_bound(norm: float, epsilon: float, delta: float = 0.0) -> float:
     0.9581
     """
     least = checks.number("the factorisation norm", norm, low=0)
-    t = math.tanh(checks.epsilon(epsilon) / 2.0)
-    kappa = t + (1.0 - t) * math.sqrt(checks.delta(delta))
-    return least * math.sqrt((1.0 - kappa) * (1.0 + kappa)) / (2.0 * kappa) * (1.0 - 1e-12)
+    return least / math.sqrt(mean_shift(epsilon, delta)) * (1.0 - 1e-12)
 
 
 def bounds_table(

@@ -14,6 +14,8 @@ sum 1 and H = sum pi_v v v', feasible Q obey tr(Q H) <= 2 rho, and tr(Q^-1 G) tr
 
 and Q = L (L H L)^(-1/2) L, scaled until the worst v is feasible, is a mechanism whose error is larger by the factor
 max_v v' Q v / tr (L H L)^(1/2). Raising the weights of those that are moved too far closes the gap.
+
+`any_mechanism` makes of it a bound for every mechanism at all.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks
+from treedp_core.privacy.conversions import mean_shift
+from treedp_core.privacy.unit import MAX_CONTRIBUTIONS
 from treedp_core.tree import FloatArray
 
 MAX_BOUND_BINS: Final = 1025
@@ -83,6 +87,69 @@ def cdf_lower_bound(n_bins: int, gap: float = 0.005, each_round: Callable[[], ob
     bins = checks.integer("n_bins", n_bins, low=2, high=MAX_BOUND_BINS, code="BOUND_SIZE")
     checks.number("gap", gap, low=1e-4, high=1)
     return least_error(np.eye(bins - 1), None, bins, True, gap, each_round)
+
+
+def ranges_lower_bound(n_bins: int, gap: float = 0.005, each_round: Callable[[], object] = lambda: None) -> MatrixBound:
+    """Return the same for all K (K + 1) / 2 ranges: differences of two of K + 1 cumulative counts, 0 and N among them.
+
+    So a cumulative count is in K ranges, and each two are in one together, with opposite signs.
+
+    >>> round(ranges_lower_bound(2).lower, 9)  # two ranges of one bin, and the total
+    0.333333333
+    """
+    bins = checks.integer("n_bins", n_bins, low=2, high=MAX_BOUND_BINS, code="BOUND_SIZE")
+    checks.number("gap", gap, low=1e-4, high=1)
+    gram = (bins + 1.0) * np.eye(bins - 1) - 1.0
+    return least_error(gram, None, bins * (bins + 1) / 2.0, True, gap, each_round)
+
+
+def any_mechanism(lower: float, epsilon: float, delta: float = 0.0, contributions: int = 1) -> float:
+    """Return a mean squared error of linear queries that every (epsilon, delta)-private mechanism has on some data.
+
+    In records squared, rounded down; of mechanisms linear or not, biased or not, with noise of any law. On data
+    of few records alone a mechanism may do better, as it knows that they are few.
+
+    Parameters
+    ----------
+    lower : float
+        `MatrixBound.lower` of the queries and of the neighbouring relation.
+    epsilon, delta : float
+    contributions : int
+        How many records of a unit come, go or are replaced, at most; they may lie in one bin.
+
+    Raises
+    ------
+    InputError
+        ``EPS_RANGE``, ``DELTA_RANGE``, ``VALUE_RANGE``, ``CONTRIBUTIONS_RANGE``.
+
+    Notes
+    -----
+    *Noise that ignores the data.* Let W be the queries, of the first K - 1 cumulative counts x (of all bins where a
+    record comes or goes), and B the largest mean squared error of a mechanism A. Draw y evenly from the data with
+    each of 0, ..., M - 1 records in every bin but the last, and there as many as make the number of records one and
+    the same (or evenly there, too). Let Z = A(x + y) - W (x + y). For x and for x + v, v what a neighbour changes,
+    the points x + y are the same but for a part of 2 / M; as their mean squared errors are at most B, first and
+    second moments of Z come to be the same as M grows. Let S be a limit of the second moments: tr S <= B times the
+    number of queries. For every y the laws of A(x + y) - W y and A(x + v + y) - W y are (epsilon, delta)-close, hence
+    those of W x + Z for x and x + v.
+
+    *One direction.* For a row a these have means a'W v apart in direction a, and variances of at most a'S a. So
+    (a'W v)^2 <= r a'S a, with r of `mean_shift`. Take a = S^-1 W v (S + eta I where S has no inverse, eta to 0): with
+    Q = W' S^-1 W, v' Q v <= r for all v.
+
+    *All of them.* W Q^-1 W' <= S: an estimate of W x from W x + noise of covariance S, linear and without bias, has at
+    best that covariance (Gauss and Markov), and one has S. Hence tr S >= tr(Q^-1 W'W), where Q is feasible above with
+    2 rho = r: the bound for Gaussian noise at rho = r / 2 is one for all. Without delta that rho is cosh(epsilon) - 1.
+    Of m records m v is a change for every v.
+
+    Half of what discrete Laplace noise on one of two bins has:
+
+    >>> round(any_mechanism(cdf_lower_bound(2).lower, 1.0), 4)
+    0.4603
+    """
+    least = checks.number("the bound at rho = 1", lower, low=0)
+    records = checks.integer("contributions", contributions, low=1, high=MAX_CONTRIBUTIONS, code="CONTRIBUTIONS_RANGE")
+    return least * records**2 * 2.0 / mean_shift(epsilon, delta) * (1.0 - 1e-9)
 
 
 def least_error(

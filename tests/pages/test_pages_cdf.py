@@ -367,3 +367,16 @@ def test_the_strip_and_the_promise_are_those_of_the_column_that_is_counted_here(
     app.switch_page("pages/consistency.py").run()
     strip = next(caption.value for caption in app.main.caption if "unit: " in caption.value)
     assert strip.endswith("· unit: not said yet, one record"), "there the table stands"
+
+
+def test_an_estimate_is_chosen_where_no_least_squares_follows() -> None:
+    """Its choice stands under More, moves the figure, and a plan says why there is none."""
+    app = open_page("cdf")
+    assert not [one for one in app.selectbox if one.key == "cdf_estimate"]
+    plain = open_page("cdf", cdf_post="0")
+    box = next(one for one in plain.selectbox if one.key == "cdf_estimate")
+    before = answer(plain)
+    box.set_value("average").run()
+    assert answer(plain) != before and "combined with their descendants, averaged" in words(plain)
+    assert "whose mean squared error is below" in words(plain)
+    assert not plain.exception and not plain.error

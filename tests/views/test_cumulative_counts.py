@@ -91,6 +91,21 @@ def test_a_matrix_takes_gaussian_noise_and_says_what_it_spends() -> None:
     assert of("spent").is_empty, "a tree spends level by level"
 
 
+def test_views_from_the_left_and_the_right_narrow_the_band_and_least_squares_more() -> None:
+    """The released counts follow, the promise stays; where least squares is on the choice says nothing."""
+    plain = {"least_squares": False, "tree": "sixteen"}
+    shown = [band(**plain), *(band(**plain, estimate=one) for one in ("average", "weighted")), band(tree="sixteen")]
+    halves = [float(np.mean(one.table["half width, yours"])) for one in shown]
+    assert halves == sorted(halves, reverse=True) and len(set(halves)) == 4
+    assert "combined with their descendants, averaged" in shown[1].caption
+    assert "combined" not in shown[0].caption + shown[3].caption
+    assert len({one.caption.partition("seed")[2].partition("ε")[0] for one in shown[:3]}) == 1
+    assert band(estimate="average").answer == band().answer
+    assert refused(**plain, estimate="right", relation="add_or_remove_one") == "ESTIMATE"
+    with refuses("PLAN_ESTIMATE"):
+        cdf.release_plan(CdfInputs(**plain, estimate="left"), Tables(ages()), whom="person")
+
+
 def test_a_matrix_is_sought_for_the_counts_that_are_wanted() -> None:
     sought = {"tree": "optimal", **ADDED, "workload": "own", "ranges": "1-10, 5-20"}
     assert "by the optimal matrix for own ranges" in band(**sought).caption

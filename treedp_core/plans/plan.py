@@ -146,6 +146,7 @@ class ReleasePlan(Statement):
         InputError
             ``PLAN_LAW`` for a mechanism whose promise is not TreeDP's; ``PLAN_DATA`` where the data do not fit;
             ``PLAN_PARTITION`` for a private partition, whose buckets nobody knows before they are released;
+            ``PLAN_ESTIMATE`` for views from the left and the right;
             ``BUDGET_EXCEEDED`` and ``PRIOR_OTHER`` of the ledger; what making the release ready refuses.
         """
         source = data if isinstance(data, Dataset) else counted

@@ -60,6 +60,10 @@ NO_PARTITION: Final = (
     "No release plan can be made behind a private partition: how many buckets there are, and so which levels carry how "
     "much noise, is known only once it is released."
 )
+NO_VIEWS: Final = (
+    "A release plan adds up nodes as measured or fits least squares, whose mean squared error is below that of "
+    "every view at the same promise: take one of these."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,6 +245,8 @@ def planned(
             raise InputError("PLAN_PARTITION", NO_PARTITION)
         case CdfPlan():
             one, noise = made.settings, made.noise
+            if one.is_by_views:
+                raise InputError("PLAN_ESTIMATE", NO_VIEWS)
             ready = _of_tree(noise, one.unit, one.mechanism, made.budget, one.delta)
             chain = ("least_squares",) if one.least_squares else ()
             return replace(ready, total=made.total, tuned=tuned, steps=chain, released=CUMULATIVE,

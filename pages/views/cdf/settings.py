@@ -61,6 +61,12 @@ FIT: Final = control(
 )  # fmt: skip
 POST: Final = control(parameter(CdfInputs, "least_squares"), label="Least squares",
                       help="Free; uses the public total N.")  # fmt: skip
+ESTIMATE: Final = control(
+    parameter(CdfInputs, "estimate"), label="Estimate", look="select", width=180,
+    help="Of cumulative counts, where no least squares follows. Nodes as measured: the plain tree. Others combine each "
+    "node with its descendants first, and add up from the left, take from N what is behind, or use both views, halves "
+    "or by precision (Rameshwar et al., Lemma IV.4). All are free; least squares has a smaller RMSE than each.",
+)  # fmt: skip
 FROM: Final = control(parameter(CdfInputs, "start"), label="Range from", look="slider", help=END_HELP)
 TO: Final = control(parameter(CdfInputs, "stop"), label="Range to", look="slider", help=END_HELP)
 COMPARE: Final = control(
@@ -95,5 +101,5 @@ PRESETS: Final = (
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
     SOURCE, VIEW, MECHANISM, TREE, WORKLOAD, RANGES, LISTED, FACTORS, ALLOCATION, SHARES,
-    control(parameter(CdfInputs, "tuned_on")), ACCOUNTING, POST, FIT, FROM, TO, COMPARE, BINS, TRIALS, NORM,
+    control(parameter(CdfInputs, "tuned_on")), ACCOUNTING, POST, ESTIMATE, FIT, FROM, TO, COMPARE, BINS, TRIALS, NORM,
 )  # fmt: skip

@@ -28,7 +28,7 @@ from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.notebook.code import Ran, call
 from treedp_core.plans import ReleasePlan
-from treedp_core.plans.planned_noise import NO_PARTITION
+from treedp_core.plans.planned_noise import NO_PARTITION, NO_VIEWS
 from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records import Dataset
 from treedp_core.studies.cdf import SECTION_VI
@@ -37,7 +37,7 @@ from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
 from treedp_core.studies.cdf.matrices.plan import SEARCHES
 from treedp_core.studies.cdf.matrices.workload import OWN, Ranges
 from treedp_core.studies.cdf.pipelines import BOUND_BINS, SQUARES
-from treedp_core.studies.cdf.release import PARTITION, STRATEGIES
+from treedp_core.studies.cdf.release import NODES, PARTITION, STRATEGIES
 from treedp_core.views import VIEWS, Tables, cdf
 from treedp_core.views.cdf import CdfInputs, ExperimentInputs, PipelineInputs
 from treedp_core.views.cdf.inputs import SAMPLE
@@ -119,6 +119,8 @@ def _more(seen: Seen[CdfInputs], bins: Bins, data: Ran[Dataset]) -> None:
             s.ACCOUNTING.draw()
         s.FIT.draw()
         s.POST.draw()
+        if seen.inputs.is_tree and not s.POST.value:
+            s.ESTIMATE.draw()
         draw_again("cdf_draw")
     low, high = bins.ends(0, bins.n_within)
     for column, end in zip(st.columns(2), (s.FROM, s.TO), strict=True):
@@ -145,6 +147,8 @@ def _more(seen: Seen[CdfInputs], bins: Bins, data: Ran[Dataset]) -> None:
     frame.found(section(seen, "spent"), width="content")
     if seen.found_for.tree == PARTITION:
         _partition(seen)
+    elif seen.inputs.is_tree and not s.POST.value and s.ESTIMATE.value != NODES:
+        small_print(f":material/block: {NO_VIEWS}")
     else:
         plans.button("cdf", partial(_plan, seen, data), "from CDF and ranges")
 

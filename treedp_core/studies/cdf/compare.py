@@ -21,7 +21,7 @@ from treedp_core.studies.cdf.matrices.workload import Ranges, Terms, terms_of, t
 from treedp_core.studies.cdf.partition import DividedPlan, PartitionPlan
 from treedp_core.studies.cdf.plan import AnyPlan
 from treedp_core.studies.cdf.quantile import CONFIDENCE, Quantile, exact_quantiles, interval, quantiles, reach, told
-from treedp_core.studies.cdf.release import TREE, CdfRelease, CdfSettings, plan_tree
+from treedp_core.studies.cdf.release import NODES, TREE, CdfRelease, CdfSettings, plan_tree
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.tree.workloads import equal_tree, range_count
 from treedp_core.watch import generator
@@ -73,7 +73,7 @@ def half_widths(mine: Draw, *, compare: bool = True) -> list[Width]:
     """Return the half widths of a release's band and, to `compare`, of a binary tree and of a histogram.
 
     Behind a private partition it is known where buckets end, and drawn bin by bin between. The others have the
-    release's mechanism, budget and least squares, and equal level budgets, with which a tree of other budgets is
+    release's mechanism, budget and estimate, and equal level budgets, with which a tree of other budgets is
     compared, too; one that is its own tree is left out.
     """
     settings = mine.plan.settings
@@ -299,7 +299,7 @@ def _range_rows(data: Bins, mine: Draw, start: int, stop: int, compare: bool) ->
 def _others(settings: CdfSettings) -> list[tuple[str, CdfSettings]]:
     """The pipelines a range is compared over, at the same promise."""
     bins = settings.n_bins
-    plain = replace(settings, allocation="uniform", shares=(), least_squares=False, strategy=TREE)
+    plain = replace(settings, allocation="uniform", shares=(), least_squares=False, strategy=TREE, estimate=NODES)
     trees = {"Histogram": (bins,), "Binary tree": equal_tree(bins, 2).branching_factors,
              "16-ary tree": equal_tree(bins, 16).branching_factors}  # fmt: skip
     every = [(name, replace(plain, branching_factors=factors)) for name, factors in trees.items()]

@@ -7,10 +7,11 @@ from typing import Final
 from treedp_core.registry import MethodCard
 
 TREE: Final = MethodCard(
-    assumptions="Levels share the budget; a cumulative count adds the nodes of its cover, or least squares fits all.",
+    assumptions="Levels share the budget; a cumulative count adds the nodes of its cover, from the left or from N and "
+    "the right, by both views, or least squares fits all.",
     formula=r"c_j=\sum_{v\in\mathrm{cover}(j)}y_v,\qquad N^2E_2=\frac{4K}{\varepsilon^2}\,h^2\sum_{i=1}^h(n_i-1)"
     r"\ \ (\text{Laplace, equal budgets})",
-    source="Rameshwar et al., Theorem IV.1; least squares: Dawson et al., Algorithm 2.",
+    source="Rameshwar et al., Theorem IV.1; views: Lemma IV.4; least squares: Dawson et al., Algorithm 2.",
     strengths="Any noise and any number of bins, in linear work; its counts can be shown on a tree.",
     limitations="Gaussian noise, where matrices have smaller errors; the figure says by how much.",
 )

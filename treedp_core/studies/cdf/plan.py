@@ -104,8 +104,8 @@ def plan_cdf(settings: CdfSettings, matrix: Matrix | None = None) -> AnyPlan | P
     Raises
     ------
     InputError
-        ``TREE_SHAPE``, ``TOO_MANY_NODES``, ``EPS_RANGE``, ``DELTA_REQUIRED``, ``BUDGET_SPLIT``, ``STRATEGY_NOISE`` and
-        the like.
+        ``TREE_SHAPE``, ``TOO_MANY_NODES``, ``EPS_RANGE``, ``DELTA_REQUIRED``, ``BUDGET_SPLIT``, ``STRATEGY_NOISE``,
+        ``ESTIMATE`` and the like.
 
     >>> plan_cdf(CdfSettings(8, (), "gaussian", 1.0, 1e-6, strategy="root")).variance.shape
     (8,)
@@ -114,6 +114,8 @@ def plan_cdf(settings: CdfSettings, matrix: Matrix | None = None) -> AnyPlan | P
     checks.one_of("workload", settings.workload, WORKLOADS)
     if settings.ranges:
         Wanted(settings.n_within, settings.workload, settings.ranges)  # none of them holds others
+    if strategy.name != TREE and settings.is_by_views:
+        raise InputError("ESTIMATE", "Views from the left and the right are of a tree: choose nodes as measured.")
     if strategy.name == PARTITION:
         return plan_partition(settings)
     if strategy.name == TREE:

@@ -37,6 +37,9 @@ from treedp_core.studies.cdf.error.prefixes import (
     least_squares_prefix_variances,
     prefix_variances,
     range_variance,
+    view_estimates,
+    view_variances,
+    view_weights,
 )
 from treedp_core.studies.cdf.matrices.workload import WORKLOADS, Ranges, Wanted
 from treedp_core.tree import AnyArray, FloatArray, Tree
@@ -119,6 +122,14 @@ STRATEGIES: Final[Table[Strategy]] = table(
 """On what the noise of a CDF is put."""
 
 
+NODES: Final = "nodes"
+ESTIMATES: Final = {
+    NODES: "Nodes as measured", "left": "From the left", "right": "From the right", "average": "Averaged",
+    "weighted": "Weighted",
+}  # fmt: skip
+"""From what of a tree cumulative counts are added up, where no least squares follows (Rameshwar et al., Appendix B)."""
+
+
 @dataclass(frozen=True)
 class CdfSettings:
     """Everything that defines a CDF release but the data: numbers, strings and tuples only.
@@ -139,6 +150,9 @@ class CdfSettings:
         For ``custom``: one for each level, the root's first, summing to at most 1.
     least_squares : bool
         Whether the best linear unbiased estimates replace the noisy counts; they use a public total.
+    estimate : str
+        A name in `ESTIMATES`: without least squares, whether nodes are added up as measured, or combined with their
+        descendants, from the left, from N and the right, or by both views.
     relation, contributions
         Who is protected: see `ProtectedUnit`.
     strategy : str
@@ -166,6 +180,12 @@ class CdfSettings:
     ranges: Ranges = ()
     accounting: str = USUAL.value
     has_other: bool = False
+    estimate: str = NODES
+
+    @property
+    def is_by_views(self) -> bool:
+        """Whether nodes are combined with their descendants, and cumulative counts are views of them."""
+        return self.estimate != NODES
 
     @property
     def n_within(self) -> int:
@@ -329,6 +349,8 @@ class CdfPlan:
 
         Linear in them; with those of a last one for others, which no CDF holds.
         """
+        if self.settings.is_by_views:
+            return view_estimates(self.tree, node_values, self.noise.variance, self.settings.estimate)
         if not self.settings.least_squares:
             return np.asarray(prefix_estimates(self.tree, node_values), dtype=np.float64)
         best = self._estimator(node_values)[..., self.tree.level(self.tree.height)]
@@ -346,6 +368,8 @@ class CdfPlan:
     @cached_property
     def variance(self) -> FloatArray:
         """Exact error variance of each cumulative count, (K,)."""
+        if self.settings.is_by_views:
+            return view_variances(self.tree, self.noise.variance, self.settings.estimate)[: self.settings.n_within]
         of = least_squares_prefix_variances if self.settings.least_squares else prefix_variances
         return of(self.tree, self.noise.variance)[: self.settings.n_within]
 
@@ -358,6 +382,8 @@ class CdfPlan:
         times the bins that are summed, on the leaves alone, does the same.
         """
         last, known = self.settings.n_within, np.where(np.isfinite(self.noise.variance), self.noise.variance, 0.0)
+        if self.settings.is_by_views:
+            return self.cumulative(known * self._used(last))[:last]
         of = np.zeros(self.tree.n_nodes)
         leaves = self.tree.level(self.tree.height)
         of[np.arange(leaves.start, leaves.start + last) if self.settings.least_squares
@@ -366,12 +392,19 @@ class CdfPlan:
 
     def range_variance(self, start: int, stop: int) -> float:
         """Return the exact error variance of the records in bins start, ..., stop - 1, of all that are counted."""
+        if self.settings.is_by_views:
+            used = self._used(stop) - (self._used(start) if start else 0.0)
+            return float(np.square(used[used != 0.0]) @ self.noise.variance[used != 0.0])
         plain = range_variance(self.tree, self.noise.variance, start, stop)
         if not self.settings.least_squares:
             return plain
         weights = np.zeros(self.tree.n_leaves)
         weights[start:stop] = 1.0
         return float(least_squares_functional_variance(self.tree, self.noise.variance, weights))
+
+    def _used(self, end: int) -> FloatArray:
+        """How much of each node's noise is in the view of the first `end` bins, (n_nodes,)."""
+        return view_weights(self.tree, self.noise.variance, self.settings.estimate, end)
 
     @cached_property
     def _estimator(self) -> Callable[[AnyArray], AnyArray]:
@@ -402,7 +435,8 @@ def plan_tree(settings: CdfSettings) -> CdfPlan:
     Raises
     ------
     InputError
-        ``TREE_SHAPE``, ``TOO_MANY_NODES``, ``EPS_RANGE``, ``DELTA_REQUIRED``, ``BUDGET_SPLIT`` and the like.
+        ``TREE_SHAPE``, ``TOO_MANY_NODES``, ``EPS_RANGE``, ``DELTA_REQUIRED``, ``BUDGET_SPLIT``, ``ESTIMATE`` and the
+        like.
 
     >>> plan = plan_tree(CdfSettings(5, (5,), mechanism="laplace"))
     >>> float(plan.variance.sum())
@@ -411,6 +445,7 @@ def plan_tree(settings: CdfSettings) -> CdfPlan:
     np.int64(9)
     """
     mechanism = lookup(MECHANISMS, settings.mechanism, "mechanism")
+    _refuse_estimate(settings)
     unit, tree = settings.unit, settings.shape.tree()
     spent = _split(settings, mechanism, tree)
     total, laws = checks.epsilon(settings.epsilon), False
@@ -442,10 +477,26 @@ def _split(settings: CdfSettings, mechanism: Mechanism, tree: Tree) -> Callable[
     return lambda total: split(tree, total, currency, unit, settings.allocation, settings.shares)
 
 
-def _refuse_gaps(settings: CdfSettings, budget: Budget) -> None:
-    """Refuse budgets that leave a prefix unknown: least squares needs the last level, else all levels in use count."""
-    needed = digit_sums(settings.shape)
+def _refuse_estimate(settings: CdfSettings) -> None:
+    """Refuse what is no estimate, or needs what is not there."""
+    checks.one_of("estimate", settings.estimate, ESTIMATES)
+    if not settings.is_by_views:
+        return
     if settings.least_squares:
+        raise InputError(
+            "ESTIMATE", "Least squares uses both views and all else that is measured: choose it, or an estimate."
+        )
+    if not settings.unit.total_is_public:
+        raise InputError(
+            "ESTIMATE", "Estimates from the right take counts from a public N: protect by replacing one, or add up "
+            "nodes as measured.",
+        )  # fmt: skip
+
+
+def _refuse_gaps(settings: CdfSettings, budget: Budget) -> None:
+    """Refuse budgets that leave a prefix unknown: combined nodes need the last level, else all levels in use count."""
+    needed = digit_sums(settings.shape)
+    if settings.least_squares or settings.is_by_views:
         needed[:-1] = [0] * (len(needed) - 1)
     for level, (uses, amount) in enumerate(zip(needed, budget.per_level[1:], strict=True), start=1):
         if uses and not amount:

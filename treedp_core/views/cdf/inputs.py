@@ -22,7 +22,7 @@ from treedp_core.studies.cdf import CdfSettings
 from treedp_core.studies.cdf.bins import Bins, bins_of
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.matrices.workload import OWN, WORKLOADS, Ranges, ranges_from_text, terms_of
-from treedp_core.studies.cdf.release import SPLITS, STRATEGIES
+from treedp_core.studies.cdf.release import ESTIMATES, NODES, SPLITS, STRATEGIES
 from treedp_core.studies.cdf.release import TREE as TREE_OF
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.tree.workloads import Shape, equal_tree
@@ -76,6 +76,8 @@ class CdfInputs(SplitInputs):
     allocation, shares, tuned_on, accounting : str
         See `SplitInputs`.
     least_squares : bool
+    estimate : str
+        What cumulative counts are added up from, where no least squares follows.
     fit : str
         Which error the consistent counts minimise.
     start, stop : float
@@ -96,6 +98,7 @@ class CdfInputs(SplitInputs):
     tuned_on: str = of(tuned_on("cdf_tuned"))
     accounting: str = of(accounting("cdf_accounting"))
     least_squares: bool = of(flag("cdf_post", True))
+    estimate: str = of(choice("cdf_estimate", NODES, ESTIMATES, label="Estimate"))
     fit: str = of(choice("cdf_fit", "squared", FITS, label="Consistency"))
     start: float = of(number("cdf_from", 18.0, _END, code="RANGE_BOUNDS"))
     stop: float = of(number("cdf_to", 65.0, _END, code="RANGE_BOUNDS"))
@@ -155,6 +158,7 @@ class CdfInputs(SplitInputs):
             shares=shares_from_text(self.shares) if self.allocation == "custom" else (),
             accounting=split.accounting_of(self.allocation, self.tuned_on, self.accounting)
             if is_accounted else USUAL.value,
+            estimate=NODES if self.least_squares else self.estimate,
         )  # fmt: skip
 
     def _shape(self, n_bins: int, criterion: Criterion, memo: Memo) -> Shape:

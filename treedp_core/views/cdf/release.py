@@ -156,8 +156,8 @@ def error_band(inputs: CdfInputs, tables: Tables, *, slow: Sought | None = None,
         figure=band_figure(of.lines, widths, x_title=data.unit, chosen=of.ends),
         columns=partial(width_table, data, mine, widths),
         answer=f"{answer} {said}{words.others_answer(data, mine)}",
-        caption=f"Below: {words.below(mine, widths)}. The other trees have the same mechanism, budget and least "
-        f"squares.\n\nAbove: NOT PRIVATE: one simulated release beside the exact counts. {words.what(settings)}; "
+        caption=f"Below: {words.below(mine, widths)}. The other trees have the same mechanism, budget and "
+        f"estimate.\n\nAbove: NOT PRIVATE: one simulated release beside the exact counts. {words.what(settings)}; "
         f"{words.bins_in_words(data)}, {whole(data.total)} records, seed {mine.seed}. The band is tightened by what is "
         f"public. Consistent: the closest whole, non-decreasing counts that end at {words.end(mine)}, {mine.fit} error "
         f"(Rameshwar et al., Sec. VI). Shaded: the range. {mine.release.sentence()}",

@@ -15,7 +15,7 @@ from treedp_core.studies.cdf.experiment import Gain
 from treedp_core.studies.cdf.partition import DividedPlan, even_below
 from treedp_core.studies.cdf.plan import AnyPlan
 from treedp_core.studies.cdf.quantile import interval, told
-from treedp_core.studies.cdf.release import PARTITION, STRATEGIES, TREE
+from treedp_core.studies.cdf.release import ESTIMATES, PARTITION, STRATEGIES, TREE
 from treedp_core.words import exact, literal, lower_first, margin, plural, setting_text, short, whole, with_noun
 
 PROTECTS: Final = NeighbouringRelation.REPLACE_ONE
@@ -25,6 +25,8 @@ PROTECTS: Final = NeighbouringRelation.REPLACE_ONE
 def what(settings: CdfSettings) -> str:
     """Return what is released, on which tree, at which budget."""
     post = "least squares" if settings.least_squares else "no least squares"
+    if settings.is_by_views:
+        post += f", nodes combined with their descendants, {lower_first(ESTIMATES[settings.estimate])}"
     noise, at = f"{MECHANISMS[settings.mechanism].label} noise", f"ε = {setting_text(settings.epsilon)}"
     if settings.strategy == PARTITION:
         spent = f"{setting_text(settings.epsilon / 2)} of it for the partition"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import Final
+
 import numpy as np
 
 from treedp_core.checks import InputError
@@ -114,6 +117,10 @@ def _earlier_siblings(tree: Tree, level: int, values: FloatArray) -> FloatArray:
     return before - tree.spread(level, before[first])
 
 
+VIEWS: Final = ("left", "right", "average", "weighted")
+"""How a cumulative count is estimated from nodes that were combined with their descendants."""
+
+
 # ---- two views of every cumulative count, from the left and from the right (Rameshwar et al., Appendix B).
 #
 # Every node is first combined with its descendants. The left view of a prefix adds up the nodes of its cover, the right
@@ -140,13 +147,7 @@ def two_view_estimates(tree: Tree, noisy: AnyArray, variance: FloatArray, *, wei
     >>> two_view_estimates(tree, noisy, variance, weighted=False).tolist()
     [1.5, 2.5, 6.0]
     """
-    best = _with_descendants(tree, noisy, variance)
-    left = prefix_estimates(tree, best)
-    right = best[..., :1] - counts_behind(tree, best)
-    if not weighted:
-        return np.asarray((left + right) / 2.0)
-    of_left, of_right = _views(tree, variance)
-    return combine_estimates(left, of_left, right, of_right)[0]
+    return view_estimates(tree, noisy, variance, "weighted" if weighted else "average")
 
 
 def two_view_variances(tree: Tree, variance: FloatArray, *, weighted: bool = True) -> FloatArray:
@@ -157,10 +158,65 @@ def two_view_variances(tree: Tree, variance: FloatArray, *, weighted: bool = Tru
     >>> two_view_variances(tree, variance, weighted=False).sum().round(6).tolist()
     322.285714
     """
+    return view_variances(tree, variance, "weighted" if weighted else "average")
+
+
+def view_estimates(tree: Tree, noisy: AnyArray, variance: FloatArray, view: str) -> FloatArray:
+    """Return the cumulative counts by one of `VIEWS` of every prefix, (..., K): see `two_view_estimates`.
+
+    >>> tree = Tree.from_branching_factors((3,))
+    >>> noisy, variance = np.array([6.0, 1.0, 1.0, 3.0]), np.array([0.0, 1.0, 1.0, 1.0])
+    >>> view_estimates(tree, noisy, variance, "left").tolist(), view_estimates(tree, noisy, variance, "right").tolist()
+    ([1.0, 2.0, 6.0], [2.0, 3.0, 6.0])
+    """
+    best = _with_descendants(tree, noisy, variance)
+    left = prefix_estimates(tree, best)
+    if view == "left":
+        return np.asarray(left)
+    right = best[..., :1] - counts_behind(tree, best)
+    if view == "right":
+        return np.asarray(right)
+    if view == "average":
+        return np.asarray((left + right) / 2.0)
+    of_left, of_right = _views(tree, variance)
+    return combine_estimates(left, of_left, right, of_right)[0]
+
+
+def view_variances(tree: Tree, variance: FloatArray, view: str) -> FloatArray:
+    """Return the variances of `view_estimates`, (K,); the root is known."""
     left, right = _views(tree, variance)
-    if not weighted:
-        return np.asarray((left + right) / 4.0)
-    return combination(left, right)[1]
+    if view in ("left", "right"):
+        return left if view == "left" else right
+    return np.asarray((left + right) / 4.0) if view == "average" else combination(left, right)[1]
+
+
+def view_weights(tree: Tree, variance: FloatArray, view: str, end: int) -> FloatArray:
+    """Return how much of each node's noisy count is in the view of the first `end` bins, (n_nodes,), but for N.
+
+    From the root down: of what a view takes of a node that was combined with its descendants, its own noisy count has
+    the weight of that combination, its children the rest.
+
+    >>> tree = Tree.from_branching_factors((2, 2))
+    >>> variance = np.repeat([0.0, 1.0, 1.0], tree.level_sizes)
+    >>> view_weights(tree, variance, "left", 3).round(3).tolist()
+    [0.0, 0.667, 0.0, 0.333, 0.333, 1.0, 0.0]
+    """
+    if end >= tree.n_leaves:
+        return np.zeros(tree.n_nodes)
+    left, right = (one[end - 1] for one in _views(tree, variance))
+    part = {"left": 1.0, "right": 0.0, "average": 0.5}.get(view, float(combination(left, right)[0]))
+    used = np.zeros(tree.n_nodes)
+    used[tree.prefix_cover(end)] = part
+    path = tree.ancestors(int(tree.leaves[end - 1]))
+    for parent, node in pairwise(path):
+        used[node + 1 : tree.first_child[parent] + tree.n_children[parent]] -= 1.0 - part
+    _, below = own_subtree_variances(tree, variance)
+    for level in range(1, tree.height):
+        nodes = tree.level(level)
+        own = combination(variance[nodes], below[nodes])[0]
+        used[tree.level(level + 1)] += tree.spread(level, used[nodes] * (1.0 - own))
+        used[nodes] *= own
+    return used
 
 
 def counts_behind(tree: Tree, estimate: AnyArray) -> AnyArray:

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from oracles_smallest import smallest_epsilon, tail, variances
 from treedp_core.mechanisms.calibration import LAWS
@@ -14,8 +15,17 @@ from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.budget import Ask, Inverse, Problem, Target, smallest_budget
 from treedp_core.studies.budget.splits.branch_and_bound import Box, Search
 from treedp_core.studies.budget.splits.optimum import optimum
+from treedp_core.studies.budget.targets.finalize_split import Truth
 from treedp_core.studies.budget.targets.inverse import needed
-from treedp_core.studies.budget.targets.relaxation import Requirements, largest_variance, least_total
+from treedp_core.studies.budget.targets.relaxation import (
+    FINE,
+    PERIOD,
+    Requirements,
+    _below_outside,
+    _walk_tail,
+    largest_variance,
+    least_total,
+)
 from treedp_core.studies.budget.targets.target import Bound
 from treedp_core.tree import Tree
 
@@ -158,6 +168,104 @@ def test_what_privacy_asks_of_many_counts_is_no_more_than_they_need_by_themselve
         assert 0 < least <= enough * (1 + 1e-9)
         if law in ("laplace", "discrete_laplace"):
             assert least > 0.8 * enough
+
+
+# ---- whole numbers
+
+
+def whole_tail(rates: np.ndarray, coefficients: np.ndarray, reach: float, power: int = 1) -> float:
+    """P(|sum of c Z| > reach), c whole eighths and P(Z = k) in proportion to e^(-rate |k|^power), on all eighths."""
+    size = 2**15
+    whole = np.ones(size // 2 + 1)
+    for rate, c in zip(rates, np.rint(8 * coefficients).astype(int), strict=True):
+        k = np.arange(-4000, 4001)
+        weight = np.exp(-rate * np.abs(k).astype(float) ** power)
+        whole = whole * np.fft.rfft(np.bincount(c * k % size, weight / weight.sum(), size)).real
+    steps = np.minimum(np.arange(size), size - np.arange(size)) / 8.0
+    return float(np.fft.irfft(whole, size)[steps > reach].sum())
+
+
+def rate_of(variance: float) -> float:
+    return math.acosh(1.0 + 1.0 / variance)
+
+
+@pytest.mark.parametrize(("reach", "confidence"), [(3.0, 0.9), (5.0, 0.95), (8.0, 0.95), (12.0, 0.8), (8.0, 0.99)])
+def test_no_sum_of_whole_noises_has_a_larger_variance_and_is_as_close(reach: float, confidence: float) -> None:
+    """At the largest variance every mixture misses at least as often as allowed; it is not far above that of one."""
+    rng = RNG(9)
+    variance = largest_variance(confidence, 1.0 / reach) * reach**2
+    for i in range(60):
+        n = 1 + i % 5 if i % 10 else 12
+        coefficients = np.maximum(1, rng.integers(1, 9, n)) / 8.0 if i % 3 else np.ones(n)
+        parts = rng.dirichlet(np.full(n, 0.7)) + 1e-3
+        rates = np.array(
+            [rate_of(variance * one / c**2) for one, c in zip(parts / parts.sum(), coefficients, strict=True)]
+        )
+        assert whole_tail(rates, coefficients, reach) >= (1.0 - confidence) * (1 - 1e-9)
+    rates = [rate_of(v) for v in np.linspace(0.05, 1.0, 400) * variance]
+    beyond = math.floor(reach) + 1
+    fits = [2.0 * math.exp(-a * beyond) / (1.0 + math.exp(-a)) <= 1.0 - confidence for a in rates]
+    alone = variance * float(np.linspace(0.05, 1.0, 400)[fits].max())
+    assert variance <= 2.0 * alone
+
+
+def test_the_polynomial_below_the_tail_lies_below_it() -> None:
+    x = np.append(np.linspace(0.0, 20.0, 40_001), 1.0 + np.array([-1e-6, 1e-6]))
+    for n in (3, 20, 150):
+        constant, cosines = _below_outside(n)
+        value = constant + np.cos(np.outer(x, 2.0 * np.pi / PERIOD * np.arange(1, n + 1))) @ cosines
+        assert (value <= (x > 1.0) + 1e-9).all() and value.max() > 0.3
+
+
+def test_the_bound_of_a_walk_holds_between_its_points_too() -> None:
+    """A walk on multiples of one step, at variances between the points: its law is a difference of Poisson numbers."""
+    rng = RNG(4)
+    for step in (0.3, 0.125):
+        least = _walk_tail(step)
+        for at in rng.integers(9_000, 15_000, 25).tolist():
+            w = FINE[at] + rng.random() * (FINE[at + 1] - FINE[at])
+            k = math.floor(1.0 / step) + 1
+            exact = 2.0 * float(stats.skellam.sf(k - 1, w / step**2 / 2.0, w / step**2 / 2.0))
+            assert least[at] <= exact * (1 + 1e-9)
+        assert least[at] > 0
+
+
+def test_no_noise_counts_more_than_once() -> None:
+    """The coefficients of all noises in all estimates, from the normal equations of random ragged trees."""
+    rng = RNG(6)
+    for _ in range(60):
+        parents = [-1]
+        for level_size in (2, 5, 9):
+            begin = len(parents) - (1 if len(parents) == 1 else level_size // 2)
+            parents += sorted(rng.integers(max(0, begin), len(parents), level_size).tolist())
+        n = len(parents)
+        leaves = [v for v in range(n) if v not in parents]
+        above = np.zeros((n, len(leaves)))
+        for j, leaf in enumerate(leaves):
+            v = leaf
+            while v >= 0:
+                above[v, j] = 1.0
+                v = parents[v]
+        q = np.exp(rng.normal(0.0, 3.0, n))
+        weights = above @ np.linalg.solve(above.T @ (q[:, None] * above), above.T * q)
+        assert np.abs(weights).max() <= 1 + 1e-7
+
+
+@pytest.mark.parametrize("law", ["discrete_laplace"])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_proved_of_whole_numbers_is_below_every_split_that_keeps_the_targets(law: str, seed: int) -> None:
+    """Random splits of two and three levels, each scaled until it meets them."""
+    rng = RNG(seed)
+    branching = ((4,), (3, 2), (2, 5))[seed]
+    problem = problem_on(branching, ADD, law)
+    reach = float(rng.uniform(4.0, 12.0))
+    targets = [Target(i, Ask.EVERY_NODE, reach, 0.9, in_records=True) for i in range(1, len(branching) + 1)]
+    found = smallest_budget(problem, targets)
+    assert found.lower_bound <= found.total and found.gap < 0.25
+    truth = Truth(problem, [Bound(problem, target) for target in targets])
+    for _ in range(8):
+        split = truth.enough(rng.dirichlet(np.ones(len(branching) + 1)))
+        assert float(problem.charge(split)) >= found.lower_bound
 
 
 # ---- the smallest error of a total

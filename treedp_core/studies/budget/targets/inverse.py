@@ -308,4 +308,9 @@ def _search(problem: Problem, wanted: Requirements, effort: int, *, quick: bool,
 def _proved(problem: Problem, bounds: list[Bound], starts: list[FloatArray], *, quick: bool) -> float:
     """A total below which no split meets those of the targets of which that can be proved."""
     wanted = Requirements(problem, bounds, only_proved=True)
-    return _search(problem, wanted, EFFORT, quick=quick).run(starts).lower if wanted.concave.size else 0.0
+    if not wanted.concave.size:
+        return 0.0
+    search = _search(problem, wanted, EFFORT, quick=quick)
+    if quick:  # the split is known: only its bound is asked for
+        search.most_polished = 0
+    return search.run(starts[:1] if quick else starts).lower

@@ -7,6 +7,21 @@ P(|N(0, W)| > 1) gives P(|X| > 1) >= c + sum of d_j (e^(-s_j V) where d_j > 0, e
 programme finds the best one on a grid; its largest excess between the points of the grid is taken off. A variance that
 makes this more than 1 - confidence is too large, and so is every larger one, as the tail grows with the scale.
 
+Whole numbers. Discrete Laplace noise is a walk with steps of 1 or -1 at the times of a Poisson process, stopped after a
+time V E: E e^(itZ) = 1 / (1 + V (1 - cos t)) with V its variance. So given W an error is a walk whose steps are
+the coefficients c_i of its parts, and 0 <= 1 - cos(c_i t) <= (c_i t)^2 / 2. No coefficient is larger than 1: children's
+estimates enter that of their parent with a weight A in [0, 1], and a child with the part g of the correction has its
+own subtree's with 1 - g (1 - A), its siblings' with - g (1 - A), and all else with g times what its parent has. As
+(1 - cos y) / y^2 falls up to 2 pi, with c = 1 / reach and in units of the reach
+
+    e^(-W t^2 / 2) <= E e^(itX) <= e^(-W (1 - cos(c t)) / c^2)    for c t <= 2 pi.
+
+Selberg's trigonometric polynomial below the indicator of |x| > 1 then bounds P(|X| > 1) from below by a function of W,
+positive coefficients times the left side and negative ones times the right; it takes the place of the normal tail.
+Discrete Gaussian noise is, by Jacobi's triple product, a sum of independent steps of 1, 0 or -1, so that its
+E e^(itZ) is a product of 1 - p_n (1 - cos t) with the p_n summing to its variance V: at most e^(-V (1 - cos t)). By
+Poisson's sum it is at least e^(-sigma^2 t^2 / 2). The same bound holds for W = V, with W sigma^2 / V on the left.
+
 Privacy. Add k to one count and to the counts above it, k as large as its reach or the next whole number: the release
 is e^(k total)-close to the one before, whatever its noise, and the errors are symmetric. Half of what was within reach,
 shifted outwards, lies beyond: P(|X| > reach) >= e^(-k total). For n counts at once, of which m may miss, let p_j be the
@@ -37,6 +52,14 @@ from treedp_core.words import normal_quantile
 RATES: Final = np.geomspace(0.02, 60.0, 24)
 COARSE: Final = np.append(1e-9, np.geomspace(1e-2, 1e3, 250))
 FINE: Final = np.append(0.0, np.geomspace(1e-2, 1e4, 20_000))
+PERIOD: Final = 10.0
+"""Of the polynomials below the tail of a walk, in reaches."""
+FREQUENCIES: Final = (3.0, 4.0, 5.0)
+"""Their highest frequencies, times the step: below 2 pi."""
+MOST_TERMS: Final = 400
+SPACED: Final = 24
+STEPS_PER_OCTAVE: Final = 8
+"""Steps are rounded up to so many values between one and its double, so that few bounds are computed."""
 TINY: Final = 1e-100
 HAIR: Final = 1e-9
 
@@ -46,9 +69,57 @@ def _normal_tail(variance: FloatArray) -> FloatArray:
     return np.asarray(special.erfc(1.0 / np.sqrt(2.0 * variance)))
 
 
+def _walk_tail(step: float, wider: float = 1.0) -> FloatArray:
+    """Lower bounds of P(|X| > 1) for a walk X of variance W, on each stretch between two points of FINE and the last.
+
+    Parameters
+    ----------
+    step : float
+        The longest step of the walk.
+    wider : float
+        What W is multiplied by in the lower bound of E e^(itX).
+    """
+    at = np.append(np.arange(1, FINE.size - 1, SPACED), FINE.size - 1)
+    nodes, found = FINE[at], np.zeros(FINE.size)
+    for highest in FREQUENCIES:
+        n_terms = int(min(highest * PERIOD / (2.0 * np.pi * step), MOST_TERMS))
+        if n_terms < 1:
+            continue
+        constant, cosines = _below_outside(n_terms)
+        t = 2.0 * np.pi / PERIOD * np.arange(1, n_terms + 1)
+        up, down = np.maximum(cosines, 0.0), np.maximum(-cosines, 0.0)
+        slow, fast = (1.0 - np.cos(step * t)) / step**2, 0.5 * wider * np.square(t)
+        lower, upper = np.exp(-np.outer(nodes, fast)), np.exp(-np.outer(nodes, slow))
+        value = constant + lower @ up - upper @ down
+        # a chord is above a function by at most the largest second derivative times an eighth of its length squared
+        bent = lower[:-1] @ (up * np.square(fast)) + upper[:-1] @ (down * np.square(slow))
+        above = np.max(bent * np.square(np.diff(nodes)), initial=0.0) / 8.0
+        chords = np.interp(FINE[1:], nodes, value) - above - HAIR
+        last = constant - upper[-1] @ down - HAIR
+        found[1:] = np.maximum(found[1:], np.append(np.minimum(chords[:-1], chords[1:]), last))
+        if n_terms == MOST_TERMS:
+            break
+    return found
+
+
+def _below_outside(n_terms: int) -> tuple[float, FloatArray]:
+    """Constant and cosines of Selberg's polynomial below 1 where |x| > 1 and below 0 elsewhere, of period `PERIOD`."""
+    n = np.arange(1, n_terms + 1)
+    u, angle = n / (n_terms + 1), 2.0 * np.pi / PERIOD * n
+    sines = (np.pi * u * (1.0 - u) / np.tan(np.pi * u) + u) / (np.pi * n)
+    cosines = -2.0 * (sines * np.sin(angle) + (1.0 - u) / (n_terms + 1) * np.cos(angle))
+    return 1.0 - 2.0 / PERIOD - 1.0 / (n_terms + 1), np.asarray(cosines)
+
+
 @lru_cache(maxsize=64)
-def largest_variance(confidence: float) -> float:
+def largest_variance(confidence: float, step: float = 0.0) -> float:
     """Return a variance that no error after least squares with Laplace noise exceeds if it is within 1 that surely.
+
+    Parameters
+    ----------
+    confidence : float
+    step : float
+        One over the reach for discrete Laplace noise; 0 for continuous noise. inf where nothing is proved.
 
     >>> [round(one, 3) for one in (largest_variance(0.95), normal_quantile(0.95) ** -2, 2 / math.log(20) ** 2)]
     [0.285, 0.26, 0.223]
@@ -57,9 +128,14 @@ def largest_variance(confidence: float) -> float:
 
     miss, found = 1.0 - confidence, math.inf
     guess = max(2.0 / math.log(1.0 / miss) ** 2, normal_quantile(confidence) ** -2)
-    waves, tail = np.exp(-np.outer(COARSE, RATES)), _normal_tail(COARSE)
-    fine, fine_tail = np.exp(-np.outer(FINE, RATES)), np.append(0.0, _normal_tail(FINE[1:]))
-    for _ in range(2):
+    # between two points the normal tail is least on the left
+    fine_tail = _walk_tail(step) if step else np.append(0.0, _normal_tail(FINE[1:]))
+    waves = np.exp(-np.outer(COARSE, RATES))
+    tail = np.interp(COARSE, FINE, fine_tail) if step else _normal_tail(COARSE)
+    fine = np.exp(-np.outer(FINE, RATES))
+    if step:
+        guess = max(guess, 1.2 * float(FINE[np.argmax(fine_tail > miss)]))
+    for _ in range(3 if step else 2):
         gains = np.concatenate([[1.0], np.exp(-RATES * guess), -1.0 / (1.0 + RATES * guess)])
         one: Any = linprog(
             -gains, A_ub=np.column_stack([np.ones(COARSE.size), waves, -waves]), b_ub=tail,
@@ -68,7 +144,7 @@ def largest_variance(confidence: float) -> float:
         if one.status != 0:
             break
         up, down = one.x[1 : 1 + RATES.size], one.x[1 + RATES.size :]
-        # between two points the first sum is largest on the left, the second on the right, and the tail least left
+        # between two points the first sum is largest on the left, the second on the right
         excess = fine @ up - np.append(fine[1:] @ down, 0.0) - fine_tail
         base = float(-excess.max()) - HAIR
 
@@ -80,6 +156,11 @@ def largest_variance(confidence: float) -> float:
         found = min(found, float(smallest_root(short, 0.5 * guess, 4.0 * guess, 1e-6)))
         guess = found
     return found
+
+
+def _stepped(reach: float) -> float:
+    """One over a reach, rounded up to one of few values."""
+    return float(2.0 ** (math.ceil(-STEPS_PER_OCTAVE * math.log2(reach) - HAIR) / STEPS_PER_OCTAVE))
 
 
 class Requirements:
@@ -101,9 +182,12 @@ class Requirements:
         factors = [_factor(problem, bound) for bound in paid]
         kept = [(b, f) for b, f in zip(paid, factors, strict=True) if f is not None or not only_proved]
         self.bounds = [bound for bound, _ in kept]
-        self.factors = [1.0 if factor is None else factor for _, factor in kept]
-        self.caps = [cap for bound in paid if not bound.convex and (cap := _cap(problem, bound)) is not None]
-        self.all_proved = all(factor is not None for factor in factors)
+        # the normal law is nearer to what whole numbers need than what is proved of them
+        guided = not only_proved and problem.law in LAWS_OF_WHOLE_NUMBERS
+        self.factors = [1.0 if factor is None or guided else factor for _, factor in kept]
+        asked = [bound for bound in paid if not bound.convex and not guided]
+        self.caps = [cap for bound in asked if (cap := _cap(problem, bound)) is not None]
+        self.all_proved = factors == self.factors
         self.homogeneous = all(bound.convex for bound in self.bounds)
 
     @property
@@ -135,9 +219,18 @@ def _factor(problem: Problem, bound: Bound) -> float | None:
         return None
     if problem.noise.normal:
         return 1.0
-    if problem.law == "laplace" and math.isfinite(most := largest_variance(bound.target.confidence)):
-        return normal_quantile(bound.target.confidence) ** -2 / most
-    return None
+    reach = float(bound.reach[bound.chosen].min())
+    most = _largest(problem, reach, bound.target.confidence)
+    return normal_quantile(bound.target.confidence) ** -2 / most if math.isfinite(most) else None
+
+
+def _largest(problem: Problem, reach: float, confidence: float) -> float:
+    """A variance, in squares of a reach, that no error within the reach exceeds; inf where nothing is proved."""
+    if problem.law == "laplace":
+        return largest_variance(confidence)
+    if problem.law == "discrete_laplace" and 1.0 < reach < math.inf:
+        return largest_variance(confidence, _stepped(reach)) * (1.0 + 4.0 * HAIR)
+    return math.inf
 
 
 def _cap(problem: Problem, bound: Bound) -> FloatArray | None:
@@ -158,8 +251,8 @@ def _cap(problem: Problem, bound: Bound) -> FloatArray | None:
             return miss - float(special.erfc(reach / math.sqrt(2.0 * variance)).mean())
 
         most = high if room(high) > 0 else float(smallest_root(room, 1e-9 * high, high, 1e-11)) * (1.0 + HAIR)
-    elif problem.law == "laplace":
-        most = largest_variance(1.0 - miss) * float(np.square(reach.max()))
+    else:
+        most = _largest(problem, float(reach.max()), 1.0 - miss) * float(np.square(reach.max()))
     if not math.isfinite(most):
         return None
     weights = np.zeros(problem.quotient.n_classes)

@@ -248,7 +248,7 @@ WORST_SHOWN: Final = 5.0
 """How many times the least the bars at your epsilon reach at most; what is worse is cut there, and keeps its number."""
 
 
-def pipeline_figure(curves: Sequence[PipelineCurve], epsilon: float) -> Draft:
+def pipeline_figure(curves: Sequence[PipelineCurve], epsilon: float, y_title: str = "RMSE (records)") -> Draft:
     """Return error curves of pipelines, both axes logarithmic, and beside them their errors at one epsilon, ranked.
 
     >>> x = np.array([0.1, 1.0])
@@ -262,7 +262,7 @@ def pipeline_figure(curves: Sequence[PipelineCurve], epsilon: float) -> Draft:
         [_curve(c) for c in curves],
         xaxis=axis("privacy budget ε", log=True, bounds=(float(x.min()) / 1.05, float(x.max()) * 1.05)),
         yaxis=axis(
-            "RMSE (records)", log=True,
+            y_title, log=True,
             bounds=limits([c.y for c in curves], log=True, default=(1, 1000)), grid=True,
         ),
     )  # fmt: skip

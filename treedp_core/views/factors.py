@@ -157,7 +157,7 @@ def approximation(inputs: BranchingInputs, tables: Tables, *, memo: Memo = forge
     answer = (
         f"The approximation, nᵢ in place of nᵢ − 1, has its least RMSE at {plural(first, 'level')}, the exact formula "
         f"at {whole(best)}; there the approximation is {percent(above)} larger, and at most √2 times as large for "
-        "every tree: ½ Ē₂ ≤ E₂ ≤ Ē₂."
+        "every tree without padding: ½ Ē₂ ≤ E₂ ≤ Ē₂."
     )
     return finding(
         alone, asked, figure=sandwich_by_height(rows, shown), columns=lambda: rows, answer=answer, alt=answer,

@@ -231,6 +231,8 @@ def error() -> Told:
 def _more_of_error(seen: Seen[PipelineInputs]) -> None:
     error = "RMSE of a cumulative count"
     frame.found(section(seen, "at"), formats={SQUARES: halves, "× the best": short, error: short})
+    st.header("ℓ₁: mean absolute errors", anchor=False)
+    frame.found(section(seen, "absolute"))
     frame.found(section(seen, "named"), formats={"÷ best found tree": short, error: short})
 
 

@@ -3,6 +3,7 @@
 from treedp_core.views.cdf import pipelines, sections
 from treedp_core.views.cdf.inputs import CdfInputs, ExperimentInputs, PipelineInputs
 from treedp_core.views.cdf.pipelines import (
+    absolute_errors,
     baselines,
     beside_the_paper,
     distance_from_optimal,
@@ -30,6 +31,7 @@ __all__ = [
     "CdfInputs",
     "ExperimentInputs",
     "PipelineInputs",
+    "absolute_errors",
     "baselines",
     "beside_the_paper",
     "dawa",

@@ -13,6 +13,7 @@ from treedp_core.privacy import ProtectedUnit
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf import PUBLISHED, SECTION_VI, ConsistencyGain, consistency_gains
 from treedp_core.studies.cdf import pipelines as study
+from treedp_core.studies.cdf.absolute import MOST_BUILT, absolute_curves
 from treedp_core.studies.cdf.baselines import baseline_table
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS, ROUNDS
@@ -25,7 +26,7 @@ from treedp_core.views.cdf.words import PROTECTS
 from treedp_core.views.entries import Entry, Work, alone
 from treedp_core.views.finding import Finding, Memo, Provenance, Tables, forgetful
 from treedp_core.watch import Watch
-from treedp_core.words import above_least, plural, setting_text, short, whole
+from treedp_core.words import above_least, lower_first, plural, setting_text, short, whole
 
 N_RECORDS: Final = 900
 MEASURE: Final = Criterion("gaussian", least_squares=True)
@@ -51,6 +52,34 @@ def error_against_epsilon(inputs: PipelineInputs, tables: Tables, *, memo: Memo 
         "Formula: Lemmas III.1 and III.2 and Theorem IV.1 of Rameshwar et al. (four of the lines are those of their "
         "Fig. 1, there with K = 256); least squares: own derivation; square-root matrix: Fichtenberger, Henzinger and "
         "Upadhyay (2023), the total added by least squares.",
+        alt=answer,
+        badges=("formula",),
+        provenance=_made_from(bins, at),
+    )
+
+
+def absolute_errors(inputs: PipelineInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
+    """Return mean absolute errors of whole pipelines against ε: ℓ₁; it refuses as `error_against_epsilon`."""
+    bins, at, squared, fitted = _curves(inputs, tables, memo)
+    plain = Criterion(unit=ProtectedUnit(PROTECTS, at.contributions))
+    best = memo(("cdf.best", bins, plain), lambda: best_shape(bins, plain))
+    grid = squared[0].x.tolist()
+    key = ("cdf.absolute", bins, tuple(grid), at.contributions, at.delta)
+    curves = memo(key, lambda: absolute_curves(bins, grid, at.contributions, best, fitted, at.delta))
+    named = sorted((float(one.y[grid.index(at.epsilon)]), lower_first(one.label)) for one in curves)
+    answer = (
+        f"ℓ₁: at ε = {setting_text(at.epsilon)} a cumulative count is {short(named[0][0])} records from the true one "
+        f"on average with {named[0][1]}, {short(named[-1][0] / named[0][0])} times as far with {named[-1][1]}."
+    )
+    return Finding(
+        figure=pipeline_figure(curves, at.epsilon, "mean absolute error (records)"),
+        columns=partial(study.error_table, curves),
+        answer=answer,
+        caption=f"K = {whole(bins)}. Mean absolute error of a cumulative count: the expected ℓ₁ distance of the CDFs, "
+        "times N / K. Laplace noise without least squares: exact, as m nodes have a mean absolute error of "
+        "2 Γ(m + ½) / (√π Γ(m)) scales together (own derivation); after least squares it has no closed form. Gaussian "
+        f"noise, δ = {setting_text(at.delta)}: exact, up to {whole(MOST_BUILT)} bins. Equal budgets, one record "
+        "replaced, N public. Formula.",
         alt=answer,
         badges=("formula",),
         provenance=_made_from(bins, at),
@@ -262,6 +291,7 @@ ENTRIES = (
     _pipelines(view="error", part="cdf_error", label="Error against ε", find=error_against_epsilon,
                question="Which tree has the smallest error at my ε?"),
     _pipelines(view="error", part="cdf_error_at", section="at", find=errors_at),
+    _pipelines(view="error", part="cdf_absolute", section="absolute", find=absolute_errors),
     _pipelines(view="error", part="cdf_baselines", section="named", find=baselines),
     _experiment(part="cdf_gains", label="Published experiment",
                 question="How close does a released CDF come to the true one?", find=published_experiment),

@@ -22,7 +22,9 @@ from treedp_core.studies.budget.targets.relaxation import (
     PERIOD,
     Requirements,
     _below_outside,
+    _stepped,
     _walk_tail,
+    largest_discrete_gaussian_variance,
     largest_variance,
     least_total,
 )
@@ -209,6 +211,27 @@ def test_no_sum_of_whole_noises_has_a_larger_variance_and_is_as_close(reach: flo
     assert variance <= 2.0 * alone
 
 
+@pytest.mark.parametrize(("reach", "confidence"), [(3.0, 0.9), (8.0, 0.95), (8.0, 0.99), (20.0, 0.8)])
+def test_no_sum_of_discrete_gaussian_noises_has_a_larger_variance_and_is_as_close(
+    reach: float, confidence: float
+) -> None:
+    rng, k = RNG(12), np.arange(-200, 201)
+    for i in range(40):
+        n = 1 + i % 5
+        coefficients = rng.integers(1, 9, n) / 8.0 if i % 3 else np.ones(n)
+        sigma = np.exp(rng.uniform(math.log(0.5), math.log(8.0), n))
+        weights = np.exp(-0.5 * np.square(k[:, None] / sigma))
+        each = (np.square(k) @ weights) / weights.sum(axis=0)
+        wider = float((np.square(sigma) / each).max()) * (1 + 1e-12)
+        most = largest_discrete_gaussian_variance(confidence, 1.0 / reach, wider) * reach**2
+        held = whole_tail(0.5 / np.square(sigma), coefficients, reach, power=2) <= 1.0 - confidence
+        assert not held or np.square(coefficients) @ each <= most
+    sigma = np.linspace(1.0, 25.0, 400)
+    fits = [whole_tail(np.array([0.5 / s**2]), np.ones(1), reach, power=2) <= 1.0 - confidence for s in sigma]
+    assert sigma[fits].max() ** 2 <= largest_discrete_gaussian_variance(confidence, 1.0 / reach, 1.0) * reach**2
+    assert largest_discrete_gaussian_variance(confidence, 1.0 / reach, 1.0) * reach**2 <= 2.5 * sigma[fits].max() ** 2
+
+
 def test_the_polynomial_below_the_tail_lies_below_it() -> None:
     x = np.append(np.linspace(0.0, 20.0, 40_001), 1.0 + np.array([-1e-6, 1e-6]))
     for n in (3, 20, 150):
@@ -220,14 +243,15 @@ def test_the_polynomial_below_the_tail_lies_below_it() -> None:
 def test_the_bound_of_a_walk_holds_between_its_points_too() -> None:
     """A walk on multiples of one step, at variances between the points: its law is a difference of Poisson numbers."""
     rng = RNG(4)
-    for step in (0.3, 0.125):
+    for step in (1.0, 0.5, 0.25, 0.125):
         least = _walk_tail(step)
-        for at in rng.integers(9_000, 15_000, 25).tolist():
+        for at in rng.integers(3_000, 12_000, 40).tolist():
             w = FINE[at] + rng.random() * (FINE[at + 1] - FINE[at])
             k = math.floor(1.0 / step) + 1
             exact = 2.0 * float(stats.skellam.sf(k - 1, w / step**2 / 2.0, w / step**2 / 2.0))
             assert least[at] <= exact * (1 + 1e-9)
         assert least[at] > 0
+    assert all(1.0 / reach <= _stepped(reach) * (1 + 1e-9) <= 1.1 / reach for reach in (1.5, 7.0, 8.0, 93.0))
 
 
 def test_no_noise_counts_more_than_once() -> None:
@@ -251,7 +275,7 @@ def test_no_noise_counts_more_than_once() -> None:
         assert np.abs(weights).max() <= 1 + 1e-7
 
 
-@pytest.mark.parametrize("law", ["discrete_laplace"])
+@pytest.mark.parametrize("law", ["discrete_laplace", "discrete_gaussian"])
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_proved_of_whole_numbers_is_below_every_split_that_keeps_the_targets(law: str, seed: int) -> None:
     """Random splits of two and three levels, each scaled until it meets them."""

@@ -307,10 +307,11 @@ def _search(problem: Problem, wanted: Requirements, effort: int, *, quick: bool,
 
 def _proved(problem: Problem, bounds: list[Bound], starts: list[FloatArray], *, quick: bool) -> float:
     """A total below which no split meets those of the targets of which that can be proved."""
-    wanted = Requirements(problem, bounds, only_proved=True)
+    most = 2.0 * float(problem.charge(starts[0]))  # a split that spends more needs no other bound
+    wanted = Requirements(problem, bounds, only_proved=True, most=most)
     if not wanted.concave.size:
         return 0.0
     search = _search(problem, wanted, EFFORT, quick=quick)
     if quick:  # the split is known: only its bound is asked for
         search.most_polished = 0
-    return search.run(starts[:1] if quick else starts).lower
+    return min(most, search.run(starts[:1] if quick else starts).lower)

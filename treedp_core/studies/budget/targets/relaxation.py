@@ -59,6 +59,7 @@ FREQUENCIES: Final = (3.0, 4.0, 5.0)
 MOST_TERMS: Final = 400
 SPACED: Final = 24
 STEPS_PER_OCTAVE: Final = 8
+ROUNDED_UP: Final = 1e4
 """Steps are rounded up to so many values between one and its double, so that few bounds are computed."""
 TINY: Final = 1e-100
 HAIR: Final = 1e-9
@@ -158,6 +159,20 @@ def largest_variance(confidence: float, step: float = 0.0) -> float:
     return found
 
 
+@lru_cache(maxsize=64)
+def largest_discrete_gaussian_variance(confidence: float, step: float, wider: float) -> float:
+    """Return the same for discrete Gaussian noise whose sigma^2 is at most `wider` times its variance.
+
+    From that variance on the bound of the tail stays above what may miss.
+
+    >>> round(largest_discrete_gaussian_variance(0.95, 0.01, 1.0), 3), round(normal_quantile(0.95) ** -2, 3)
+    (0.267, 0.26)
+    """
+    missed = _walk_tail(step, wider)
+    last = int(np.flatnonzero(missed <= 1.0 - confidence)[-1])
+    return float(FINE[last + 1]) if last + 1 < FINE.size else math.inf
+
+
 def _stepped(reach: float) -> float:
     """One over a reach, rounded up to one of few values."""
     return float(2.0 ** (math.ceil(-STEPS_PER_OCTAVE * math.log2(reach) - HAIR) / STEPS_PER_OCTAVE))
@@ -174,19 +189,23 @@ class Requirements:
     only_proved : bool
         Whether to leave out what need not hold for a split that meets the targets under the laws that errors have: what
         takes errors as normal and guides a search only.
+    most : float
+        No level spends more; of discrete Gaussian noise nothing is proved of single counts without it.
     """
 
-    def __init__(self, problem: Problem, bounds: list[Bound], *, only_proved: bool = False) -> None:
+    def __init__(
+        self, problem: Problem, bounds: list[Bound], *, only_proved: bool = False, most: float = math.inf
+    ) -> None:
         self.problem = problem
         paid = [bound for bound in bounds if problem.paid[bound.target.level]]
-        factors = [_factor(problem, bound) for bound in paid]
+        factors = [_factor(problem, bound, most) for bound in paid]
         kept = [(b, f) for b, f in zip(paid, factors, strict=True) if f is not None or not only_proved]
         self.bounds = [bound for bound, _ in kept]
         # the normal law is nearer to what whole numbers need than what is proved of them
         guided = not only_proved and problem.law in LAWS_OF_WHOLE_NUMBERS
         self.factors = [1.0 if factor is None or guided else factor for _, factor in kept]
         asked = [bound for bound in paid if not bound.convex and not guided]
-        self.caps = [cap for bound in asked if (cap := _cap(problem, bound)) is not None]
+        self.caps = [cap for bound in asked if (cap := _cap(problem, bound, most)) is not None]
         self.all_proved = factors == self.factors
         self.homogeneous = all(bound.convex for bound in self.bounds)
 
@@ -211,7 +230,7 @@ class Requirements:
         return np.asarray(-gradient(self.problem.quotient, found, weights) * value**2)
 
 
-def _factor(problem: Problem, bound: Bound) -> float | None:
+def _factor(problem: Problem, bound: Bound, most: float) -> float | None:
     """What a bound's value from normal errors is multiplied by so that it is proved; None where nothing is."""
     if not bound.uses_reach:
         return 1.0
@@ -220,20 +239,39 @@ def _factor(problem: Problem, bound: Bound) -> float | None:
     if problem.noise.normal:
         return 1.0
     reach = float(bound.reach[bound.chosen].min())
-    most = _largest(problem, reach, bound.target.confidence)
-    return normal_quantile(bound.target.confidence) ** -2 / most if math.isfinite(most) else None
+    largest = _largest(problem, reach, bound.target.confidence, most)
+    return normal_quantile(bound.target.confidence) ** -2 / largest if math.isfinite(largest) else None
 
 
-def _largest(problem: Problem, reach: float, confidence: float) -> float:
-    """A variance, in squares of a reach, that no error within the reach exceeds; inf where nothing is proved."""
+def _largest(problem: Problem, reach: float, confidence: float, most: float) -> float:
+    """A variance, in squares of a reach, that no error within the reach exceeds; inf where nothing is proved.
+
+    No level spends more than `most`.
+    """
     if problem.law == "laplace":
         return largest_variance(confidence)
-    if problem.law == "discrete_laplace" and 1.0 < reach < math.inf:
+    if problem.law not in LAWS_OF_WHOLE_NUMBERS or not 1.0 < reach < math.inf:
+        return math.inf
+    if problem.law == "discrete_laplace":
         return largest_variance(confidence, _stepped(reach)) * (1.0 + 4.0 * HAIR)
-    return math.inf
+    if math.isinf(most):
+        return math.inf
+    wider = _wider(problem, most)
+    return largest_discrete_gaussian_variance(confidence, _stepped(reach), wider) * (1.0 + 4.0 * HAIR)
 
 
-def _cap(problem: Problem, bound: Bound) -> FloatArray | None:
+def _wider(problem: Problem, most: float) -> float:
+    """How much larger sigma^2 is than the variance of discrete Gaussian noise where no level spends more: rounded up.
+
+    The ratio falls as sigma grows.
+    """
+    everything, paid = np.full(problem.paid.size, most), problem.paid > 0
+    normal = problem.with_law("gaussian").precision(everything)[paid]
+    ratio = float((problem.precision(everything)[paid] / normal).max())
+    return math.ceil(ratio * ROUNDED_UP) / ROUNDED_UP
+
+
+def _cap(problem: Problem, bound: Bound, spent: float) -> FloatArray | None:
     """Weights of class variances that sum to at most 1 where a share of counts is close; None where nothing is proved.
 
     Where one class makes up the level all of its counts have one variance.
@@ -252,7 +290,7 @@ def _cap(problem: Problem, bound: Bound) -> FloatArray | None:
 
         most = high if room(high) > 0 else float(smallest_root(room, 1e-9 * high, high, 1e-11)) * (1.0 + HAIR)
     else:
-        most = _largest(problem, float(reach.max()), 1.0 - miss) * float(np.square(reach.max()))
+        most = _largest(problem, float(reach.max()), 1.0 - miss, spent) * float(np.square(reach.max()))
     if not math.isfinite(most):
         return None
     weights = np.zeros(problem.quotient.n_classes)

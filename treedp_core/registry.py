@@ -24,6 +24,7 @@ TABLES: Final = {
     "chains": "treedp_core.postprocess.chains:CHAINS",
     "allocations": "treedp_core.allocation:ALLOCATIONS",
     "metrics": "treedp_core.errors:METRICS",
+    "fits": "treedp_core.postprocess.isotonic:FITS",
     "readers": "treedp_core.records.read.readers:READERS",
     "derivations": "treedp_core.records.derive.derivation:DERIVATIONS",
 }

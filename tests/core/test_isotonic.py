@@ -12,7 +12,7 @@ from scipy.optimize import isotonic_regression
 
 from oracles_cdf import consistent_cost, total_cost
 from refusals import refuses
-from treedp_core.postprocess.isotonic import FITS, consistent_cdf
+from treedp_core.postprocess.isotonic import FITS, consistent_cdf, distance_from, fit_of_distance
 
 COST: dict[str, Callable[[float, float], float]] = {
     "squared": lambda v, y: (v - y) ** 2,
@@ -46,6 +46,36 @@ def test_costs_equal_those_of_brute_force(y: list[float], n_records: int, error:
         fit = consistent_cdf(np.array(y), n_records, given_as)
         assert is_consistent(fit, n_records)
         assert total_cost(fit, y, COST[error]) == pytest.approx(best, rel=1e-9, abs=1e-9)
+
+
+@settings(max_examples=200)
+@given(y=st.lists(values, min_size=1, max_size=5), n_records=st.integers(0, 5), over=st.sampled_from([0.2, 1.0, 4.0]))
+def test_a_distance_of_ones_own_costs_what_brute_force_finds(y: list[float], n_records: int, over: float) -> None:
+    """Not symmetric, and not convex: capped at 2."""
+
+    def one(v: float, x: float) -> float:
+        return min(2.0, over * (v - x) if v > x else x - v)
+
+    fit = fit_of_distance("own", "Own", "", lambda v, x: np.minimum(2.0, np.where(v > x, over * (v - x), x - v)))
+    best = consistent_cost(y, n_records, one)
+    solved = np.append(fit.solve(np.array(y[:-1]), n_records), n_records)
+    assert is_consistent(solved, n_records)
+    assert total_cost(solved.tolist(), y, one) == pytest.approx(best, rel=1e-9, abs=1e-9)
+    assert fit.distance is not None
+    assert distance_from(solved, np.array(y), fit.distance) == pytest.approx(best, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("error", sorted(COST))
+def test_entries_say_the_distance_that_they_minimise(error: str) -> None:
+    y = np.array([2.0, 0.5, 3.25, 3.0, 1.0])
+    fit = consistent_cdf(y, 4, error)
+    assert distance_from(fit, y, error) == pytest.approx(total_cost(fit.tolist(), y.tolist(), COST[error]))
+    assert distance_from(fit, y, error) == pytest.approx(consistent_cost(y.tolist(), 4, COST[error]))
+    for wrong in (y[:-1], y[:, None], y * np.nan):
+        with refuses("CDF_SHAPE"):
+            distance_from(wrong, y, error)
+    with refuses("VALUE_UNKNOWN"):
+        distance_from(fit, y, "median")
 
 
 def test_rounding_the_real_solution_is_not_optimal_for_the_absolute_error() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from oracles_pages import dataset
 from own_noise import WIDE
 from refusals import refuses
 from treedp_core import Experiment, InputError, draw_once, grid, run, sweep
@@ -25,6 +27,7 @@ from treedp_core.mechanisms.calibration import LAWS, level_law
 from treedp_core.plans import ReleasePlan
 from treedp_core.postprocess import POSTPROCESSORS, Postprocessor
 from treedp_core.postprocess.chains import CHAINS
+from treedp_core.postprocess.isotonic import consistent_cdf, distance_from
 from treedp_core.privacy import Budget, ProtectedUnit
 from treedp_core.privacy.accounting import epsilon_of_levels
 from treedp_core.registry import _LOADED, CLAIM, TABLES, Own, Table, load_plugin, resolve_name
@@ -32,6 +35,8 @@ from treedp_core.studies.budget import STRATEGIES
 from treedp_core.studies.cdf.release import SPLITS
 from treedp_core.testing import check_entry
 from treedp_core.tree import Tree
+from treedp_core.views import VIEWS, Tables
+from treedp_core.views.cdf import CdfInputs
 
 TREE = Tree.from_branching_factors((2, 2))
 COUNTS = TREE.counts_of_leaves(np.array([3, 0, 20, 7]))
@@ -219,6 +224,27 @@ def test_entry_points_of_a_package_join_the_tables_under_words_that_say_whose_th
     assert "(not reviewed)" in CHAINS["same"].label and not CHAINS.author("least_squares")
     assert "their_noise" in prepare(Experiment(mechanism="wide"), TREE).guarantee.sentence()
     check_entry(wide)
+
+
+def test_a_distance_of_a_package_is_minimised_on_the_page_and_said_not_to_be_reviewed(
+    plugin: Callable[..., str],
+) -> None:
+    """Too few records are three times as bad as too many: no consistent counts are closer, by listing them."""
+    text = (
+        "import numpy as np\nfrom treedp_core.postprocess.isotonic import fit_of_distance\n"
+        "def pinball(v, x): return np.where(v < x, 3.0, 1.0) * np.abs(v - x)\n"
+        "FIT = fit_of_distance('pinball', 'Pinball', 'Rather too many.', pinball)\n"
+    )
+    assert load_plugin(plugin(text, "[treedp.fits]\nx = their_noise:FIT\n")) == ("fits: pinball",)
+    y, costs = np.array([1.6, 0.2, 1.3, 0.4, 3.0]), []
+    for fit in itertools.combinations_with_replacement(range(4), 4):
+        costs.append(sum((3.0 if v < x else 1.0) * abs(v - x) for v, x in zip(fit, y, strict=False)))
+    assert distance_from(consistent_cdf(y, 3, "pinball"), y, "pinball") == pytest.approx(min(costs))
+    data = dataset(Tree.from_branching_factors((6,)), [3, 1, 4, 1, 5, 9])
+    inputs = CdfInputs(fit="pinball", mechanism="laplace", start=0.0, stop=3.0)
+    found = VIEWS["cdf.release"].found(inputs, Tables(data))
+    assert "pinball error" in found.caption and "not reviewed" in found.badges
+    assert "not reviewed" not in VIEWS["cdf.release"].found(replace(inputs, fit="absolute"), Tables(data)).badges
 
 
 def test_a_package_may_register_its_entries_itself(plugin: Callable[..., str]) -> None:

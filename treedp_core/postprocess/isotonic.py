@@ -15,9 +15,11 @@ Bounds: clipping the unbounded solution to [0, N] is optimal; the last entry is 
 from __future__ import annotations
 
 import itertools
+import math
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -30,6 +32,7 @@ from treedp_core.words import whole
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+AnyArray = NDArray[np.int64] | NDArray[np.float64]
 ErrorOf = Callable[[FloatArray, float], FloatArray]
 """Error (n,) of whole values (n,) given in place of one estimate."""
 
@@ -175,6 +178,18 @@ def _alternating(odd: IntArray, even: IntArray) -> IntArray:
     return both
 
 
+def _squares(values: FloatArray, estimate: float) -> FloatArray:
+    return np.square(values - estimate)
+
+
+def _distances(values: FloatArray, estimate: float) -> FloatArray:
+    return np.abs(values - estimate)
+
+
+def _changes(values: FloatArray, estimate: float) -> FloatArray:
+    return np.asarray(values != estimate, dtype=np.float64)
+
+
 def _hamming(y: FloatArray, n_records: int) -> IntArray:
     """Longest non-decreasing subsequence of the usable entries; the others repeat the entry kept before them."""
     usable = np.flatnonzero((y == np.floor(y)) & (y >= 0) & (y <= n_records))
@@ -224,7 +239,12 @@ def _trellis(y: FloatArray, n_records: int, error: ErrorOf) -> IntArray:
 class Fit:
     """A table entry: ``solve(estimates, N)`` returns the closest consistent counts, (n,), in one sense of closest.
 
-    One that `keeps` noisy counts as they are is of use only where they are whole.
+    Parameters
+    ----------
+    distance : function, optional
+        Whole values (n,) and one estimate -> what each value adds to the distance, (n,).
+    keeps : bool
+        Whether noisy counts are kept as they are: of use only where they are whole.
     """
 
     name: str
@@ -233,6 +253,46 @@ class Fit:
     solve: Callable[[FloatArray, int], IntArray]
     card: MethodCard = NO_CARD
     keeps: bool = False
+    distance: ErrorOf | None = None
+
+
+def fit_of_distance(name: str, label: str, help: str, distance: ErrorOf, card: MethodCard = NO_CARD) -> Fit:
+    """Return the entry of any distance that adds up over the bins, for `FITS.register`: solved by the trellis.
+
+    A function that a module defines can be sent to other processes; `distance` is called once for each bin.
+
+    >>> def pinball(values, estimate):  # too few records are three times as bad as too many
+    ...     return np.where(values < estimate, 3.0, 1.0) * np.abs(values - estimate)
+    >>> fit_of_distance("pinball", "Pinball", "Rather too many.", pinball).solve(np.array([0.9, 0.4, 0.4]), 3).tolist()
+    [1, 1, 1]
+    """
+    return Fit(name, label, help, partial(_trellis, error=distance), card, distance=distance)
+
+
+def distance_from(counts: AnyArray, cumulative: AnyArray, error: str | ErrorOf = "squared") -> float:
+    """Return how far whole cumulative counts (K,) are from noisy ones (K,), the last of which is not looked at.
+
+    Parameters
+    ----------
+    error : str or function
+        As for `consistent_cdf`, whose counts have the least distance of all consistent ones.
+
+    Raises
+    ------
+    InputError
+        ``CDF_SHAPE`` for other shapes; ``ERROR_FUNCTION`` for an entry that does not say its distance.
+
+    >>> round(distance_from(np.array([1, 1, 1, 3]), np.array([0.9, 0.4, 0.4, 3.0]), "absolute"), 12)
+    1.3
+    """
+    values, estimates = np.asarray(counts, dtype=np.float64), np.asarray(cumulative, dtype=np.float64)
+    if values.ndim != 1 or values.shape != estimates.shape or not np.isfinite([*values, *estimates]).all():
+        raise InputError("CDF_SHAPE", "Expected two vectors of finite cumulative counts, one for each bin.")
+    of = error if callable(error) else FITS[checks.one_of("error", error, FITS)].distance
+    if of is None:
+        raise InputError("ERROR_FUNCTION", "This consistency does not say which distance it minimises.")
+    found = [float(of(values[i : i + 1], float(y))[0]) for i, y in enumerate(estimates[:-1].tolist())]
+    return math.fsum(found)
 
 
 _CONSISTENT: Final = "N is public; cumulative counts are whole, never fall, and end at N."
@@ -252,6 +312,7 @@ FITS: Final[Table[Fit]] = table(
             strengths="Typical errors (root mean square) of cumulative counts.",
             limitations="Noise with rare large errors: one of them moves its neighbours along.",
         ),
+        distance=_squares,
     ),
     Fit(
         "absolute", "Absolute", "The least sum of absolute changes.", _absolute,
@@ -261,6 +322,7 @@ FITS: Final[Table[Fit]] = table(
             strengths="Noise with rare large errors: a median is not moved by one of them.",
             limitations="Typical errors under Gaussian noise.",
         ),
+        distance=_distances,
     ),
     Fit(
         "hamming", "Hamming", "The fewest counts that change at all.", _hamming,
@@ -272,6 +334,7 @@ FITS: Final[Table[Fit]] = table(
             limitations="Noise that is rarely 0: it keeps noisy counts as they are, and averages nothing.",
         ),
         keeps=True,
+        distance=_changes,
     ),
 )  # fmt: skip
-"""In which sense the closest counts are sought, where that needs no trellis."""
+"""In which sense the closest counts are sought: an open table; `fit_of_distance` makes an entry of any distance."""

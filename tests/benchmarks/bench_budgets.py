@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,7 +12,7 @@ from timing import paired_ratio, seconds
 from treedp_core.errors import Tolerance
 from treedp_core.postprocess import least_squares
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.studies.budget import Problem, greedy
+from treedp_core.studies.budget import Ask, Problem, Target, greedy, smallest_budget
 from treedp_core.studies.budget.splits.optimum import optimum
 from treedp_core.tree import Tree
 
@@ -31,6 +32,15 @@ def rows(quick: bool) -> Iterator[tuple[str, str, float | None, float | None, st
         yield "5", f"greedy, {phases} slices, incl. build / full passes", ratio, target, note
     yield best(tree, counts, "discrete_laplace", note)
     yield best(tree, counts, "gaussian", note)
+    for name, branching, asked, law, target in (
+        ("RMSE, 6 levels", (2,) * 5, {i: (Ask.RMSE, 10.0) for i in range(6)}, "discrete_laplace", 1e-3),
+        ("RMSE, 10 levels", (2,) * 9, {i: (Ask.RMSE, 10.0) for i in range(10)}, "discrete_laplace", None),
+        ("every count, 3 levels", (4, 5), {i: (Ask.EVERY_NODE, 8.0) for i in (1, 2)}, "discrete_laplace", 0.17),
+        ("every count, 3 levels", (4, 5), {i: (Ask.EVERY_NODE, 30.0) for i in (1, 2)}, "discrete_gaussian", 0.05),
+    ):
+        if quick and len(branching) > 6:
+            continue
+        yield smallest(name, branching, asked, law, target)
 
 
 def problem(tree: Tree, counts: np.ndarray, law: str = "discrete_laplace") -> Problem:
@@ -67,3 +77,16 @@ def best(tree: Tree, counts: np.ndarray, law: str, note: str) -> tuple[str, str,
     assert worse <= 1e-4
     name = f"best split, {law.replace('_', ' ')}, incl. build / 20 naive slices"
     return "5", name, ours / naive, 0.8, f"{note}; error {worse:+.1e} against 1000 slices"
+
+
+def smallest(
+    name: str, branching: tuple[int, ...], asked: dict[int, tuple[Ask, float]], law: str, target: float | None
+) -> tuple[str, str, float, float | None, str]:
+    """How far the smallest budget that is found can be from the least one, as a part of it, and its CPU seconds."""
+    tree = Tree.from_branching_factors(branching)
+    one = Problem(tree, np.full(tree.n_nodes, 100), law, UNIT)
+    targets = [Target(level, ask, size, 0.95, in_records=True) for level, (ask, size) in asked.items()]
+    begin = time.process_time()
+    found = smallest_budget(one, targets)
+    spent = time.process_time() - begin
+    return "5", f"smallest budget, {name}, {law.replace('_', ' ')}: gap", found.gap, target, f"{spent:.1f} CPU s"

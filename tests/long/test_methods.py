@@ -182,7 +182,7 @@ NO_FORMULA = {
     ),
     "an upper or lower bound, not an error": (
         "thresholds.paper", "thresholds.provable", "thresholds.tuned", "bounds.packing", "bounds.packing_delta",
-        "bounds.cumulative", "bounds.additive", "bounds.certificate",
+        "bounds.cumulative", "bounds.additive", "bounds.certificate", "bounds.smallest_budget",
     ),
 }  # fmt: skip
 """Every entry that the self-check leaves out, by the reason."""

@@ -63,7 +63,7 @@ KNOWN = {
     "dawson: Section 5, DLap(1/εᵢ)": [199.83341663360945],
     "dawson: Definitions 4 and 5, Lemma 6": [7.8353961780655275],
     "dawson: Algorithm 2, Lemma 9": [2140 / 111, 0.0, 146 / 111],
-    "dawson: Algorithm 3": [0.0033147378],
+    "dawson: Algorithm 3": [0.0033147378, 0.3007647485],
     "rameshwar: Sec. III, remark on unequal bins": [2.0, 23.0839326, 48.0],
     "rameshwar: Theorem IV.1": [2048 / 135, 324.0],
     "rameshwar: Lemma IV.3": [16.801016190708342853, 17.0, 0.70352923127 / 0.70377672823],

@@ -131,6 +131,9 @@ _OF_KIND: Final[Mapping[str, Mapping[str, str]]] = {
         "j": "j: a column",
         "n": "n_ℓ: the children of a node above level ℓ",
         "d": "d: the number of levels, or of columns",
+        "a": "a_ℓ: what level ℓ spends",
+        "q": "q_ℓ: one over the variance of its noise",
+        "s": "s_ℓ: how fast one over a variance after least squares grows with q_ℓ",
     },
 }
 
@@ -156,7 +159,11 @@ _OF_PAPER: Final[Mapping[str, tuple[str, ...]]] = {
         "Z: the noise of a count",
         "t: an error",
     ),
-    "dawson": ("d: the number of levels below the root", "η: the part of ε that is given out before the search"),
+    "dawson": (
+        "d: the number of levels below the root",
+        "η: the part of ε that is given out before the search",
+        "c: the clip of a value",
+    ),
     "rameshwar": (
         "K: the number of bins",
         "nᵢ: the children of a node above level i",

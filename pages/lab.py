@@ -19,7 +19,9 @@ PAGE = Page(
     settings=s.SETTINGS,
     presets=s.PRESETS,
     switch=s.VIEW,
-    views=tuple(View(name, partial(show, name), ignores=unspent(s.COMPARED) | unused_by(s.METRIC)) for name in VIEWS),
+    views=tuple(
+        View(name, partial(show, name), ignores=unspent(s.COMPARED) | unused_by(s.METRIC, s.COMPARED)) for name in VIEWS
+    ),
     learnt=(
         "An unbiased release's error falls about as 1/ε, so the curves keep their distance: the choice of "
         "mechanism, split and post-processing matters at every ε. Least squares is free and never hurts an "

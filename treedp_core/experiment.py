@@ -18,7 +18,8 @@ from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, ErrorSummary, Metric, Tolerance
 from treedp_core.errors.closed_form import NodeErrors, expected_errors
 from treedp_core.errors.simulation import simulate
-from treedp_core.mechanisms import MECHANISMS, LevelNoise
+from treedp_core.mechanisms import MECHANISMS, THRESHOLDS, LevelNoise, refuse_rounds
+from treedp_core.mechanisms.thresholds.trials import ThresholdTrials
 from treedp_core.privacy import Budget, Currency, Guarantee, NeighbouringRelation, ProtectedUnit, Provenance, guarantee
 from treedp_core.privacy.accounting import USUAL, is_numerical, largest_total
 from treedp_core.privacy.conversions import epsilon_to_rho
@@ -49,11 +50,12 @@ class Experiment:
     Parameters
     ----------
     mechanism, allocation, metric : str, or Mechanism, Allocation, Metric
-        Names in `MECHANISMS`, `ALLOCATIONS`, `METRICS`, or entries themselves; they read as names.
+        Names in `MECHANISMS`, `ALLOCATIONS`, `METRICS`, or entries themselves; they read as names. "thresholds" can be
+        run and drawn, not prepared: it has no noise of levels.
     postprocess : tuple of str or Postprocessor
         Names in `POSTPROCESSORS` or entries, applied in order.
     epsilon, delta : float
-        The total privacy budget; delta is used by Gaussian noise only.
+        The total privacy budget; delta is used by Gaussian noise and thresholds only.
     relation, contributions, known_levels
         Who is protected: see `ProtectedUnit`.
     shares : tuple of float
@@ -121,10 +123,14 @@ class Pipeline:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a run found: the formula where theory has one, the simulation if trials were run."""
+    """What a run found: the formula where theory has one, the simulation if trials were run.
+
+    `budget` is None for thresholds, whose rounds no level pays for by itself.
+    """
 
     experiment: Experiment
-    budget: Budget
+    n_levels: int
+    budget: Budget | None
     guarantee: Guarantee
     formula: ErrorSummary | None
     simulation: ErrorSummary | None
@@ -163,9 +169,11 @@ def prepare(experiment: Experiment, tree: Tree) -> Pipeline:
     Raises
     ------
     InputError
-        ``EPS_RANGE``, ``DELTA_REQUIRED``, ``BUDGET_SPLIT``, ``VALUE_UNKNOWN`` and the like: one sentence each.
+        ``EPS_RANGE``, ``DELTA_REQUIRED``, ``BUDGET_SPLIT``, ``VALUE_UNKNOWN`` and the like: one sentence each;
+        ``NO_LEVEL_NOISE`` for thresholds.
     """
     metric = lookup(METRICS, experiment.metric, "metric")
+    refuse_rounds(experiment.mechanism)
     mechanism = lookup(MECHANISMS, experiment.mechanism, "mechanism")
     unit = experiment.unit
     budget, noise = _spent(experiment, tree, total_of(experiment, tree))
@@ -187,6 +195,7 @@ def total_of(experiment: Experiment, tree: Tree | None = None) -> float:
     >>> total_of(Experiment(epsilon=0.5))
     0.5
     """
+    refuse_rounds(experiment.mechanism)
     mechanism, epsilon = lookup(MECHANISMS, experiment.mechanism, "mechanism"), checks.epsilon(experiment.epsilon)
     if mechanism.currency is Currency.EPSILON:
         return epsilon
@@ -238,13 +247,57 @@ def run(
     >>> outcome.formula.level.round(6).tolist()  # public total, then Laplace of scale 2 / 1 on each of two levels
     [0.0, 2.828427, 2.828427]
     """
+    if is_by_rounds(experiment):
+        return _run_by_rounds(experiment, tree, tree.checked(counts), simulated, by_node, watch or Watch())
     pipeline, counts = prepare(experiment, tree), tree.checked(counts)
     known = pipeline.errors
     formula = None
     if known is not None:
         formula = expected_errors(tree, pipeline.metric, counts, known, pipeline.tolerance, by_node=by_node)
     simulation = _simulated(experiment, pipeline, counts, watch or Watch(), by_node) if simulated else None
-    return Outcome(experiment, pipeline.budget, pipeline.guarantee, formula, simulation)
+    return Outcome(experiment, tree.n_levels, pipeline.budget, pipeline.guarantee, formula, simulation)
+
+
+def is_by_rounds(experiment: Experiment) -> bool:
+    """Whether an experiment is one of thresholds: it can be run and drawn, but has no noise of levels to prepare."""
+    return experiment.mechanism == THRESHOLDS.name
+
+
+def by_rounds(experiment: Experiment, tree: Tree, counts: AnyArray) -> ThresholdTrials:
+    """Return what releases true counts (n_nodes,) with thresholds at an experiment's alpha.
+
+    Raises
+    ------
+    InputError
+        ``STEP_ORDER`` for a post-processing: values come from a short list, and no level has a variance to weigh.
+    """
+    if experiment.postprocess:
+        raise InputError(
+            "STEP_ORDER", "Released values of thresholds have no variance to weigh; leave out the post-processing."
+        )
+    return ThresholdTrials(tree, counts, experiment.alpha, experiment.epsilon, experiment.delta, experiment.unit)
+
+
+def _run_by_rounds(
+    experiment: Experiment, tree: Tree, counts: AnyArray, simulated: bool, by_node: bool, watch: Watch
+) -> Outcome:
+    metric, ready, found = lookup(METRICS, experiment.metric, "metric"), by_rounds(experiment, tree, counts), None
+    if simulated:
+        found = simulate(
+            tree, metric, counts, partial(ready.errors, watch=watch), experiment.tolerance,
+            checks.trials(experiment.trials, tree.n_nodes),
+            entropy=(checks.seed(experiment.seed), identity(experiment)), watch=watch, by_node=by_node,
+        )  # fmt: skip
+    return Outcome(experiment, tree.n_levels, None, ready.guarantee, None, found)
+
+
+def draws_of_errors(experiment: Experiment, tree: Tree, counts: AnyArray) -> Callable[[np.random.Generator], AnyArray]:
+    """Return what draws the errors (n_nodes,) of one release of true counts (n_nodes,); it refuses as `run`."""
+    if is_by_rounds(experiment):
+        ready = by_rounds(experiment, tree, counts)
+        return lambda rng: ready.errors(rng, 1)[0]
+    pipeline = prepare(experiment, tree)
+    return lambda rng: (pipeline.postprocessing[0](pipeline.noise.draw(rng, 1) + counts) - counts)[0]
 
 
 def _simulated(
@@ -317,6 +370,9 @@ def draw_once(experiment: Experiment, tree: Tree, counts: AnyArray) -> tuple[Rel
         As `prepare` and `Tree.checked`.
     """
     rng = generator("one draw", checks.seed(experiment.seed), identity(experiment))
+    if is_by_rounds(experiment):
+        release = by_rounds(experiment, tree, tree.checked(counts)).release(rng)
+        return release, release
     return prepare(experiment, tree).release(tree.checked(counts), rng)
 
 

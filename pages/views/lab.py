@@ -142,7 +142,10 @@ def _more(view: str, seen: Seen[LabInputs]) -> None:
         return
     inputs, tables = seen.inputs, seen.tables.value
     _cards(seen.of(lab.whole_tree, view=view))
-    controls.split_by_level(partial(lab.split_by_level, inputs, tables), key="lab_split_table")
+    if not any(one.has_levels for one in inputs.compared):
+        prose(lab.split_by_level(inputs, tables).answer)
+    else:
+        controls.split_by_level(partial(lab.split_by_level, inputs, tables), key="lab_split_table")
     first = inputs.compared[0].of(inputs.base(tables.data))
     plans.button("lab", partial(plans.of_experiment, first, "lab"), "from the Error lab")
     if view != DRAW:

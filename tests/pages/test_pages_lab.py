@@ -200,3 +200,10 @@ def test_too_large_a_run_is_refused_with_the_limit(lab: Callable[..., AppTest]) 
     app = press(pick(lab(source="generate", gen_branching="100,100,10"), lab_trials=6400), "lab_run")
     assert "TRIALS_RANGE" in words(app) and app.metric
     assert "TRIALS_RANGE" not in words(pick(app, lab_trials=100))
+
+
+def test_thresholds_alone_have_no_split_and_no_plan(lab: Callable[..., AppTest]) -> None:
+    app = lab(lab_mechanisms="thresholds", lab_trials="100", level="Advanced")
+    assert "no budget split" in words(app) and not app.exception
+    app = press(app, "lab_plan")
+    assert "NO_LEVEL_NOISE" in words(app) and not app.exception

@@ -128,6 +128,41 @@ def test_plain_words_for_every_metric(metric: str) -> None:
     assert ("50 %" in sentence) == (METRICS[metric].unit == "")
 
 
+def test_thresholds_are_simulated_beside_noise() -> None:
+    """No formula, no split, no chain; markers where a plan exists, and true counts enter."""
+    town = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 130, 210, 0, 0, 400, 1000])
+    asked = LabInputs(mechanisms=("laplace", "thresholds"), metric="alpha_rmse", trials=4)
+    assert [one.label for one in asked.compared] == ["Laplace", "Laplace, least squares", "Thresholds"]
+    before = lab.error_against_epsilon(asked, Tables(town))
+    assert "Thresholds. Press **Run** to see them." in " ".join(before.notes) and "simulation only" in before.caption
+    for view in ("epsilon", "level", "n_levels"):
+        found = ENTRIES[f"lab.{view}"].found(asked, Tables(town), simulated(view, asked, town))
+        rows = [row for row in zip(*found.table.values(), strict=True) if row[0] == "Thresholds"]
+        assert {"simulation", "NOT PRIVATE"} < set(found.badges) and all(row[2] is None for row in rows)
+        assert sum(row[3] is not None for row in rows) >= (1 if view == "n_levels" else 3)
+        assert "α = 0.5" in found.caption and "NOT PRIVATE" in found.caption
+        assert found.provenance.delta == asked.usable_delta(town.total) > 0
+    small = dataset(Tree.from_branching_factors((3, 4)), [1] * 12)
+    few = ENTRIES["lab.epsilon"].found(asked, Tables(small), simulated("epsilon", asked, small))
+    rows = [row for row in zip(*few.table.values(), strict=True) if row[0] == "Thresholds"]
+    assert any(row[3] is not None for row in rows) and rows[0][3] is None  # 12 records: no plan at a small epsilon
+    draw = lab.one_draw(LabInputs(mechanisms=("thresholds",)), Tables(town))
+    assert "no band" in draw.caption and "formula" not in draw.badges and "with Thresholds" in draw.answer
+    alone = LabInputs(mechanisms=("thresholds",), target=5.0)
+    assert "no budget split" in lab.split_by_level(alone, Tables(town)).answer
+    assert list(lab.smallest_epsilons(alone, Tables(town)).table["note"]) == ["no closed form to search on"]
+
+
+def test_what_else_changes_makes_simulated_thresholds_stale() -> None:
+    """α does, whatever the metric; the split does not."""
+    town = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 130, 210, 0, 0, 400, 1000])
+    asked = LabInputs(mechanisms=("thresholds",), trials=3)
+    last = simulated("level", asked, town)
+    for change, is_stale in (({"alpha": 0.3}, True), ({"allocation": "minimax"}, False), ({"seed": 9}, True)):
+        found = ENTRIES["lab.level"].found(replace(asked, **change), Tables(town), last)
+        assert any("Grey markers" in note for note in found.notes) == is_stale, change
+
+
 def test_what_has_no_formula_is_named_and_nothing_is_drawn_of_it() -> None:
     mixed = look(postprocess=("none", "non_negative"))
     assert any("simulation only: Discrete Laplace, non-negative. Press **Run**" in note for note in mixed.notes)

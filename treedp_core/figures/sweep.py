@@ -85,7 +85,7 @@ def of(outcomes: Iterable[Outcome], *, level_names: Sequence[str] = ()) -> go.Fi
         fig = _along_epsilon(curves, metric.title, metric.label, min(epsilons), max(epsilons), None)
     else:
         levels = [_of_levels(labels[key], group[-1]) for key, group in groups.items()]
-        n_levels = max(len(one.budget.per_level) for one in found)
+        n_levels = max(one.n_levels for one in found)
         fig = error_by_level(levels, level_names or list(map(str, range(n_levels))), y_title=metric.title)
     return _apart(fig, groups, labels).figure()
 

@@ -1,6 +1,6 @@
 """Mechanisms: how noise is put on a tree. One line in the table for each; `plan` says what noise each level gets.
 
-The mechanism of `mechanisms.thresholds` has no noise of a level to plan, so it is a function of its own.
+The mechanism of `mechanisms.thresholds` has no noise of a level to plan: it stands beside them in `RELEASES` alone.
 """
 
 from __future__ import annotations
@@ -251,4 +251,51 @@ MECHANISMS: Final[Table[Mechanism]] = table(
     ),
 )  # fmt: skip
 
-__all__ = ["MECHANISMS", "LevelNoise", "Mechanism", "level_noise", "of_levels"]
+
+@dataclass(frozen=True)
+class ByRounds:
+    """A release whose answers decide what is asked next: no level has noise, a variance or a share of the budget."""
+
+    name: str
+    label: str
+    help: str
+    colour: str
+    needs_delta: bool = True
+    two_accountings: bool = False
+    continuous_gaussian: bool = False
+
+    def is_composed(self, accounting: str) -> bool:
+        """Whether its cost becomes epsilon numerically: never."""
+        return False
+
+
+THRESHOLDS: Final = ByRounds(
+    "thresholds", "Thresholds",
+    "Counts with multiplicative error, by the tuned plan of Ghazi et al., Theorem 4.1, at your α: simulation only; "
+    "needs delta > 0, and neither splits the budget nor is post-processed.",
+    "violet",
+)  # fmt: skip
+RELEASES: Final[Table[Mechanism | ByRounds]] = Table(THRESHOLDS, derived=MECHANISMS.values, of=(MECHANISMS,))
+"""All that can be drawn beside each other: the mechanisms, and the thresholds of multiplicative error."""
+
+
+def refuse_rounds(mechanism: str) -> None:
+    """Refuse thresholds where noise of levels is planned, split, stated or handed over.
+
+    Raises
+    ------
+    InputError
+        ``NO_LEVEL_NOISE``.
+    """
+    if mechanism == THRESHOLDS.name:
+        raise InputError(
+            "NO_LEVEL_NOISE",
+            "Thresholds have no noise of levels to split, plan or hand over to a library: their rounds of sparse "
+            "vectors are run by TreeDP's core alone; choose another mechanism.",
+        )
+
+
+__all__ = [
+    "MECHANISMS", "RELEASES", "THRESHOLDS", "ByRounds", "LevelNoise", "Mechanism", "level_noise", "of_levels",
+    "refuse_rounds",
+]  # fmt: skip

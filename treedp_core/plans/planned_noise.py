@@ -15,7 +15,7 @@ from treedp_core import postprocess
 from treedp_core.checks import InputError, echo
 from treedp_core.errors import Tolerance, level_mean
 from treedp_core.experiment import Experiment, prepare, run, total_of
-from treedp_core.mechanisms import MECHANISMS, LevelNoise
+from treedp_core.mechanisms import MECHANISMS, LevelNoise, refuse_rounds
 from treedp_core.noise import DiscreteLaplace, Laplace, Law
 from treedp_core.plans.public_domain import Data, domain_of
 from treedp_core.plans.statement import (
@@ -269,6 +269,7 @@ def _of_tree(noise: LevelNoise, unit: ProtectedUnit, law: str, budget: Budget, d
 
 
 def _of_split(made: Split, tree: Tree) -> Planned:
+    refuse_rounds(made.mechanism)
     mechanism, ledger = lookup(MECHANISMS, made.mechanism, "mechanism"), made.ledger
     public = ledger.unit.total_is_public
     budget = Budget(ledger.currency, ((math.inf,) if public else ()) + tuple(ledger.amounts)[int(public) :])

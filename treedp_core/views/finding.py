@@ -13,7 +13,7 @@ import numpy as np
 from treedp_core.experiment import Experiment
 from treedp_core.figures.base.draft import Draft
 from treedp_core.figures.trees.icicle import watermark
-from treedp_core.mechanisms import MECHANISMS
+from treedp_core.mechanisms import RELEASES
 from treedp_core.plans import ReleasePlan
 from treedp_core.privacy import Accounting, NeighbouringRelation
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
@@ -152,11 +152,11 @@ def of_releases(data: Dataset, base: Experiment, shown: Sequence[Experiment], *,
     """
     if not shown:
         return Provenance(about=about_data(data))
-    needs_delta = any(MECHANISMS[one.mechanism].needs_delta for one in shown)
+    needs_delta = any(RELEASES[one.mechanism].needs_delta for one in shown)
     return Provenance(
         about=about_data(data), relation=NeighbouringRelation(base.relation), epsilon=base.epsilon,
         delta=base.delta if needs_delta else 0.0, seed=base.seed if drawn else None,
-        numerical=any(MECHANISMS[one.mechanism].is_composed(one.accounting) for one in shown),
+        numerical=any(RELEASES[one.mechanism].is_composed(one.accounting) for one in shown),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Self, TypeVar
 
 from treedp_core import checks
 from treedp_core.experiment import EPSILON_GRID, Experiment
-from treedp_core.mechanisms import MECHANISMS
+from treedp_core.mechanisms import RELEASES
 from treedp_core.privacy import NeighbouringRelation, fitting_delta
 from treedp_core.privacy.sums import unit_of_sums
 from treedp_core.privacy.unit import MAX_CONTRIBUTIONS
@@ -160,5 +160,5 @@ class ReleaseInputs(Inputs):
 
     def delta_for(self, mechanisms: Iterable[str], total_records: int) -> float:
         """Return the δ that mechanisms are run with: it may be 0 where none of them needs one."""
-        needs = any(MECHANISMS[name].needs_delta for name in mechanisms)
+        needs = any(RELEASES[name].needs_delta for name in mechanisms)
         return self.usable_delta(total_records) if needs else self.delta

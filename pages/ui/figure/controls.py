@@ -12,7 +12,7 @@ from pages.ui.inputs.setting import Setting, control
 from pages.ui.inputs.settings import LEVEL, SEED
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.checks import MAX_SEED
-from treedp_core.mechanisms import MECHANISMS
+from treedp_core.mechanisms import RELEASES
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.views.finding import Finding
 from treedp_core.views.split import accounting as in_accounting
@@ -36,7 +36,7 @@ def accounted(key: str) -> Setting[str]:
 
 def accounting(setting: Setting[str], mechanisms: Collection[str]) -> None:
     """Show how noise is accounted for, where one of the mechanisms leaves a choice."""
-    if any(MECHANISMS[name].two_accountings for name in mechanisms):
+    if any(RELEASES[name].two_accountings for name in mechanisms):
         setting.draw()
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pages.ui.inputs.setting import Setting
 from treedp_core.errors import METRICS
-from treedp_core.mechanisms import MECHANISMS
+from treedp_core.mechanisms import RELEASES, THRESHOLDS
 
 Reasons = dict[str, str | Callable[[], str]]
 """Key of a setting -> why it is not used; a function says nothing where it is."""
@@ -29,17 +29,19 @@ def unspent(mechanism: Setting[Any]) -> Reasons:
 
     def why() -> str:
         chosen = mechanism.value if mechanism.is_many else (mechanism.value,)
-        spends = any(MECHANISMS[name].needs_delta for name in chosen)
+        spends = any(RELEASES[name].needs_delta for name in chosen)
         return "" if spends else "The noise chosen here spends no δ; Gaussian noise does."
 
     return {"delta": why}
 
 
-def unused_by(metric: Setting[str]) -> Reasons:
-    """Return why α and τ are not used while the metric chosen on a page depends on neither."""
+def unused_by(metric: Setting[str], compared: Setting[Any] | None = None) -> Reasons:
+    """Return why α and τ are not used while the metric chosen on a page depends on neither; thresholds use α."""
 
     def why(field: str) -> str:
         one = METRICS[metric.value]
+        if field == "alpha" and compared is not None and THRESHOLDS.name in compared.value:
+            return ""
         return "" if field in one.uses else f"{one.label} does not depend on it."
 
     return {"alpha": partial(why, "alpha"), "tau": partial(why, "threshold")}

@@ -12,7 +12,7 @@ from pages.ui.inputs.settings import DELTA, REG, get
 from pages.ui.inputs.text import plain, small_print
 from pages.ui.tables import tuning_provenance
 from pages.ui.tables.store import dataset
-from treedp_core.mechanisms import MECHANISMS
+from treedp_core.mechanisms import RELEASES, THRESHOLDS
 from treedp_core.privacy import delta_warning
 from treedp_core.views.inputs import Inputs, ReleaseInputs, parameters_of
 from treedp_core.views.parameters import TUNED
@@ -43,9 +43,10 @@ def fits(total: int = 0) -> float:
 
 def note_of_delta(mechanisms: Iterable[str], key: str, total: int | None = None) -> None:
     """Say what is to be said of δ where a mechanism needs one: see `say_delta`."""
-    needy = [one.label for name, one in MECHANISMS.items() if name in set(mechanisms) and one.needs_delta]
+    needy = [one.label for name, one in RELEASES.items() if name in set(mechanisms) and one.needs_delta]
     if needy:
-        say_delta(f"{' and '.join(needy)} noise", key, total)
+        noise = "" if needy[-1] == THRESHOLDS.label else " noise"
+        say_delta(f"{' and '.join(needy)}{noise}", key, total)
 
 
 def say_delta(who: str, key: str, total: int | None = None) -> None:

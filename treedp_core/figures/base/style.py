@@ -17,7 +17,7 @@ import plotly.graph_objects as go
 
 from treedp_core.figures.base.draft import Draft, Trace
 from treedp_core.figures.base.text import apart, count_text, plot_text
-from treedp_core.mechanisms import MECHANISMS
+from treedp_core.mechanisms import RELEASES
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.tree import AnyArray, FloatArray
 from treedp_core.words import PLOTLY
@@ -108,9 +108,9 @@ def look(mechanism: str, variant: tuple[str, ...] = ()) -> Look:
     >>> look("laplace"), look("laplace", ("least_squares",))
     (Look(colour='#009E73', dash='dash', symbol='square'), Look(colour='#009E73', dash='dot', symbol='square-open'))
     """
-    if mechanism not in MECHANISMS:
+    if mechanism not in RELEASES:
         return REFERENCE
-    base = PALETTE.get(MECHANISMS[mechanism].colour, REFERENCE)
+    base = PALETTE.get(RELEASES[mechanism].colour, REFERENCE)
     marks = [POSTPROCESSORS[step].mark if step in POSTPROCESSORS else "bowtie" for step in variant]
     linear, dotted, shapes = "open" in marks, "dot" in marks, [one for one in marks if one not in ("open", "dot")]
     turn = linear + 2 * bool(dotted or shapes) + 2 * bool(shapes)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.experiment import Experiment, prepare
+from treedp_core.experiment import Experiment, draws_of_errors, is_by_rounds
 from treedp_core.notebook.comparison.compare import ERROR, LETTERS
 from treedp_core.notebook.validators import Value
 from treedp_core.postprocess import POSTPROCESSORS
@@ -120,7 +120,9 @@ class Side:
     @property
     def reads_counts(self) -> bool:
         """Whether its errors depend on the true counts."""
-        return any(not POSTPROCESSORS[step].linear for step in self.experiment.postprocess)
+        return is_by_rounds(self.experiment) or any(
+            not POSTPROCESSORS[step].linear for step in self.experiment.postprocess
+        )
 
     @property
     def key(self) -> Hashable:
@@ -129,11 +131,10 @@ class Side:
 
     def ready(self) -> Squares:
         """Return what draws a release."""
-        pipeline, level_start = prepare(self.experiment, self.tree), self.tree.level_start[:-1]
+        drawn, level_start = draws_of_errors(self.experiment, self.tree, self.counts), self.tree.level_start[:-1]
 
         def squares(rng: np.random.Generator) -> FloatArray:
-            released = pipeline.postprocessing[0](pipeline.noise.draw(rng, 1) + self.counts)
-            errors = np.asarray(released - self.counts, dtype=np.float64)[0]
+            errors = np.asarray(drawn(rng), dtype=np.float64)
             sizes = self.tree.level_sizes
             return with_whole(np.add.reduceat(np.square(errors), level_start) / sizes, sizes)
 

@@ -78,7 +78,7 @@ def to_frame(
         if by == "tree":
             rows.append(asked | _whole(one))
         else:
-            named = zip(level_names or range(len(one.budget.per_level)), _by_level(one), strict=True)
+            named = zip(level_names or range(one.n_levels), _by_level(one), strict=True)
             rows += [asked | {"level": level} | row for level, row in named]
     return pd.DataFrame(rows, columns=[*differ, *(["level"] if by == "level" else []), *FOUND])
 
@@ -97,7 +97,7 @@ def columns_of(
 
 def names_of_levels(outcomes: Iterable[Outcome], names: Sequence[str]) -> Sequence[str]:
     """Return names of levels, or refuse those of another number than each outcome has; no names are fine."""
-    n_levels = {len(one.budget.per_level) for one in outcomes} | ({len(names)} if names else set())
+    n_levels = {one.n_levels for one in outcomes} | ({len(names)} if names else set())
     if names and len(n_levels) > 1:
         raise InputError("FRAME_LEVELS", f"Expected a name for each level of the outcomes, got {len(names)}.")
     return names
@@ -121,7 +121,7 @@ def _whole(one: Outcome) -> dict[str, float]:
 
 
 def _by_level(one: Outcome) -> list[dict[str, float]]:
-    none = np.full(len(one.budget.per_level), np.nan)
+    none = np.full(one.n_levels, np.nan)
     formula, simulation = one.formula, one.simulation
     found = (
         none if formula is None else formula.level,

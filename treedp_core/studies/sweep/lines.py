@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks
+from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, ErrorSummary
 from treedp_core.experiment import Experiment, Outcome, run
 from treedp_core.privacy.promise import Release
@@ -141,7 +142,13 @@ def simulate(question: Question, tree: Tree, counts: AnyArray, watch: Watch) -> 
     """
     found = {}
     for cell in question.simulated(tree):
-        outcome = _run(cell, tree, counts, simulated=True, watch=watch).simulation
+        try:
+            outcome = _run(cell, tree, counts, simulated=True, watch=watch).simulation
+        except InputError as error:
+            if error.code != "PLAN_TOTAL":  # at so small an epsilon no thresholds can be planned: there is no marker
+                raise
+            watch.step(cell.experiment.trials)
+            continue
         if outcome is not None:
             found[cell] = replace(outcome, single_runs=None)
     return Simulation(question, found)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
-from treedp_core.mechanisms import MECHANISMS
+from treedp_core.mechanisms import RELEASES, THRESHOLDS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.privacy import NeighbouringRelation
@@ -43,8 +43,13 @@ class Series:
         >>> Series("laplace", "none").label, Series("laplace", "least_squares").label
         ('Laplace', 'Laplace, least squares')
         """
-        first, then = MECHANISMS[self.mechanism].label, CHAINS[self.pipeline]
+        first, then = RELEASES[self.mechanism].label, CHAINS[self.pipeline]
         return f"{first}, {lower_first(then.label)}" if then.steps else first
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether its noise is planned for levels, so that it has a split, a formula and a plan."""
+        return self.mechanism != THRESHOLDS.name
 
     def of(self, base: Experiment) -> Experiment:
         """Return this series' experiment: settings that cannot matter for it stand at their defaults.
@@ -60,16 +65,20 @@ _DEFAULT: Final[dict[str, Any]] = {field.name: field.default for field in fields
 
 def _idle(cell: Experiment) -> list[str]:
     """Names of the settings this experiment's error does not depend on."""
+    is_by_rounds = cell.mechanism == THRESHOLDS.name
     uses = set(METRICS[cell.metric].uses if cell.metric in METRICS else ("alpha", "threshold"))
     uses.update(name for step in cell.postprocess for name in POSTPROCESSORS[step].uses)
+    uses.update(["alpha"] * is_by_rounds)
     idle = [name for name in ("alpha", "threshold") if name not in uses]
     if not needs_delta(cell.mechanism):
         idle.append("delta")
-    if not MECHANISMS[cell.mechanism].two_accountings:
+    if not RELEASES[cell.mechanism].two_accountings:
         idle.append("accounting")
     if cell.relation != NeighbouringRelation.REPLACE_UNKNOWN.value:
         idle.append("known_levels")
-    if cell.allocation != "custom":
+    if is_by_rounds:
+        idle.append("allocation")
+    if is_by_rounds or cell.allocation != "custom":
         idle.append("shares")
     return idle
 
@@ -80,14 +89,16 @@ def needs_delta(mechanism: str) -> bool:
     >>> needs_delta("gaussian"), needs_delta("laplace")
     (True, False)
     """
-    return MECHANISMS[mechanism].needs_delta
+    return RELEASES[mechanism].needs_delta
 
 
 def chosen(mechanisms: Iterable[str], pipelines: Iterable[str]) -> list[Series]:
     """Return the series to draw, in the order of the tables."""
     wanted, steps = set(mechanisms), set(pipelines)
-    names = [name for name in MECHANISMS if name in wanted]
-    return [Series(name, pipeline) for name in names for pipeline in CHAINS if pipeline in steps]
+    names = [name for name in RELEASES if name in wanted]
+    each = [Series(name, pipeline) for name in names for pipeline in CHAINS if pipeline in steps]
+    # thresholds take no post-processing: one series whatever the chains
+    return list(dict.fromkeys(one if one.has_levels else replace(one, pipeline="none") for one in each))
 
 
 @dataclass(frozen=True)
@@ -148,13 +159,13 @@ def words_of(experiments: Sequence[Experiment]) -> list[str]:
     names = []
     for one in experiments:
         steps = [lower_first(POSTPROCESSORS[step].label) for step in one.postprocess]
-        words = [MECHANISMS[one.mechanism].label, *steps]
+        words = [RELEASES[one.mechanism].label, *steps]
         names.append(", ".join([*words, *(_WORDS[name](one) for name in differ)]))
     return names
 
 
 _WORDS: Final[Mapping[str, Callable[[Experiment], str]]] = {
-    "mechanism": lambda e: MECHANISMS[e.mechanism].label,
+    "mechanism": lambda e: RELEASES[e.mechanism].label,
     "postprocess": lambda e: " → ".join(e.postprocess) or "no post-processing",
     "allocation": lambda e: f"the split “{e.allocation.replace('_', ' ')}”",
     "metric": lambda e: METRICS[e.metric].label,

@@ -11,7 +11,7 @@ import numpy as np
 from treedp_core.allocation.minimax import squared_norm
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, prepare, smallest_epsilon
-from treedp_core.mechanisms import MECHANISMS
+from treedp_core.mechanisms import RELEASES
 from treedp_core.privacy import Currency, NeighbouringRelation, epsilon_to_rho
 from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.privacy.promise import Release
@@ -92,7 +92,7 @@ def distance_from_optimum(experiment: Experiment, tree: Tree) -> float | None:
     public = experiment.relation == NeighbouringRelation.REPLACE_ONE.value
     known = public or experiment.relation == NeighbouringRelation.ADD_OR_REMOVE_ONE.value
     linear = experiment.postprocess in ((), ("least_squares",))
-    normal = MECHANISMS[experiment.mechanism].continuous_gaussian
+    normal = RELEASES[experiment.mechanism].continuous_gaussian
     if not normal or not linear or not known or tree.branching_factors is None:
         return None
     norm = squared_norm(tree.branching_factors, public)

@@ -12,7 +12,7 @@ from treedp_core.errors import METRICS
 from treedp_core.experiment import draw_once
 from treedp_core.figures.sweep import draw_figure, line_figure
 from treedp_core.figures.trees.draw import MAX_POINTS
-from treedp_core.mechanisms import MECHANISMS
+from treedp_core.mechanisms import RELEASES
 from treedp_core.notebook.comparison.pairs import AnySide, Side
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records import Dataset
@@ -25,7 +25,7 @@ from treedp_core.views.entries import Entry, Work
 from treedp_core.views.finding import Finding, Memo, Tables, forgetful, of_releases
 from treedp_core.views.lab import words
 from treedp_core.views.lab.inputs import LabInputs
-from treedp_core.words import Z95, plural, privacy_text, setting_text, short
+from treedp_core.words import plural, privacy_text, setting_text
 
 # ---- the views of the Error lab: errors against ε, by level and against the number of levels, and one draw
 
@@ -85,12 +85,11 @@ def one_draw(inputs: LabInputs, tables: Tables, *, memo: Memo = forgetful) -> Fi
         figure=draw_figure(series, releases, data.counts, data.tree, level, data.labels),
         columns=partial(draw_table, releases, data.counts, data.tree, level, data.labels),
         answer=words.draw_line(*off_by(releases[1], data.counts, data.tree, level), series.label, n_nodes),
-        caption="NOT PRIVATE: one simulated release beside the true counts. Grey line: true counts; markers: released; "
-        f"band: true count ± {short(Z95)} standard deviations of the noise before post-processing"
-        f"{thinned if n_nodes > MAX_POINTS else ''}. Seed {settings.seed}.",
+        caption="NOT PRIVATE: one simulated release beside the true counts. Grey line: true counts; markers: released"
+        f"{words.band(series)}{thinned if n_nodes > MAX_POINTS else ''}. Seed {settings.seed}.",
         alt=f"True and released counts of one simulated release with {series.label} on level {level}.",
         label=inputs.label,
-        badges=("formula", "simulation", NOT_PRIVATE),
+        badges=(*(["formula"] if series.has_levels else []), "simulation", NOT_PRIVATE),
         provenance=of_releases(data, base, (settings,), drawn=True),
         is_simulated=True,
     )
@@ -165,7 +164,7 @@ def whole_tree(
     lines = shown_lines(question, data, slow, memo)
     values = [line.whole for line in lines]
     best = min((one.value for one in values if math.isfinite(one.value)), default=math.nan)
-    gaussian = [one for one in inputs.compared if MECHANISMS[one.mechanism].continuous_gaussian]
+    gaussian = [one for one in inputs.compared if RELEASES[one.mechanism].continuous_gaussian]
     apart = [(one, distance_from_optimum(one.of(question.base), data.tree)) for one in gaussian]
     columns: dict[str, list[Any]] = {
         "series": [line.series.label for line in lines],
@@ -186,9 +185,10 @@ def whole_tree(
 def split_by_level(inputs: LabInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
     """Return who gets what with the first series: each level's nodes, share, budget and noise."""
     data, base = tables.data, inputs.base(tables.data)
-    if not inputs.compared:
-        return Finding(answer=words.nothing_chosen(inputs))
-    return split.split_by_level(inputs.compared[0].of(base), data, inputs.label)
+    first = next((one for one in inputs.compared if one.has_levels), None)
+    if first is None:
+        return Finding(answer=words.THRESHOLDS_ALONE if inputs.compared else words.nothing_chosen(inputs))
+    return split.split_by_level(first.of(base), data, inputs.label)
 
 
 def values(

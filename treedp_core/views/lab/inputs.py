@@ -10,7 +10,7 @@ from treedp_core.allocation import ALLOCATIONS
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.errors import METRICS
 from treedp_core.experiment import EPSILON_GRID, Experiment
-from treedp_core.mechanisms import MECHANISMS
+from treedp_core.mechanisms import RELEASES
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.lines import Question, formula_grid
@@ -41,7 +41,7 @@ class LabInputs(SplitInputs):
         A wanted error, in the metric's unit; 0 asks for nothing.
     """
 
-    mechanisms: tuple[str, ...] = of(several("lab_mechanisms", ("discrete_laplace",), MECHANISMS, label="Mechanisms"))
+    mechanisms: tuple[str, ...] = of(several("lab_mechanisms", ("discrete_laplace",), RELEASES, label="Mechanisms"))
     postprocess: tuple[str, ...] = of(several("lab_post", ("none", "least_squares"), CHAINS, label="Post-processing"))
     metric: str = of(choice("lab_metric", "rmse", METRICS, label="Metric"))
     trials: int = of(whole("lab_trials", 400, 1, checks.MAX_TRIALS, code="TRIALS_RANGE", grid=(100, 400, 1600, 6400)))
@@ -50,7 +50,7 @@ class LabInputs(SplitInputs):
     tuned_on: str = of(tuned_on("lab_tuned"))
     accounting: str = of(accounting("lab_accounting"))
     level: int = of(whole("lab_level", checks.MAX_LEVEL_COLUMNS, 0, 64))
-    series: int = of(whole("lab_series", 0, 0, len(MECHANISMS) * len(CHAINS)))
+    series: int = of(whole("lab_series", 0, 0, len(RELEASES) * len(CHAINS)))
     target: float = of(
         number("lab_target", 0.0, partial(checks.number, "lab_target", low=0, high=1e12, code="TARGET_RANGE"),
                code="TARGET")
@@ -72,7 +72,8 @@ class LabInputs(SplitInputs):
         """
         shared = self.split(data, *self.mechanisms, metric=self.metric, trials=self.trials)
         for series in self.compared if self.origin is not None else ():
-            split.admit_experiment(self.origin, series.of(shared), data.tree)
+            if series.has_levels:
+                split.admit_experiment(self.origin, series.of(shared), data.tree)
         return shared
 
     def question(self, view: str, data: Dataset) -> Question:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
@@ -11,10 +12,16 @@ from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.privacy.prior_provenance import CHOOSE, NOT_PRIVATE
 from treedp_core.studies.sweep.lines import Line, Simulation
-from treedp_core.studies.sweep.series import DRAW, LEVEL
+from treedp_core.studies.sweep.series import DRAW, LEVEL, Series
 from treedp_core.tree import Tree
 from treedp_core.views.lab.inputs import LabInputs
-from treedp_core.words import fixed, percent, plural, setting_text, short, upper_first, whole, with_noun
+from treedp_core.words import Z95, fixed, percent, plural, setting_text, short, upper_first, whole, with_noun
+
+ROUNDS: Final = (
+    "Thresholds: tuned plan at α = {alpha} (Ghazi et al., Theorem 4.1, corrected), simulation only; errors depend "
+    "on the true counts: NOT PRIVATE. No marker where the total is too small for a plan."
+)
+THRESHOLDS_ALONE: Final = "Thresholds have no noise of levels, so there is no budget split and no plan of levels."
 
 
 def settings_used(base: Experiment) -> str:
@@ -35,7 +42,8 @@ def sought(base: Experiment) -> str:
 
 def depends_on_counts(lines: Sequence[Line], base: Experiment, view: str) -> bool:
     """Whether anything shown is a function of the true counts, hence not private."""
-    return view == DRAW or METRICS[base.metric].reads_counts or bool(_biased(lines))
+    by_rounds = any(line.has_simulation and not line.series.has_levels for line in lines)
+    return view == DRAW or METRICS[base.metric].reads_counts or by_rounds or bool(_biased(lines))
 
 
 def _biased(lines: Sequence[Line]) -> list[str]:
@@ -77,10 +85,17 @@ def caption(lines: Sequence[Line], base: Experiment, view: str, tree: Tree) -> s
     used = settings_used(base)
     if used:
         words.append(f"{used}; depends on the true counts: NOT PRIVATE.")
-    elif depends_on_counts(lines, base, view):
+    elif _biased(lines):
         names = "; ".join(CHAINS[name].label for name in _biased(lines))
         words.append(f"Errors after a biased step ({names}) depend on the true counts: NOT PRIVATE.")
+    words += [ROUNDS.format(alpha=short(base.alpha))] if any(not line.series.has_levels for line in lines) else []
     return " ".join(words)
+
+
+def band(series: Series) -> str:
+    """Return what the band of one draw shows; thresholds have none, as they state no variance."""
+    told = f"; band: true count ± {short(Z95)} standard deviations of the noise before post-processing"
+    return told if series.has_levels else "; no band, as thresholds state no variance"
 
 
 def without_formula(lines: Sequence[Line]) -> str:

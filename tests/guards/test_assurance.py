@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -104,7 +105,9 @@ def test_attacks_write_what_they_saw_when_all_ran_whole(
 def test_planted_faults_are_counted_when_all_were_judged(
     monkeypatch: pytest.MonkeyPatch, written: list[tuple[str, str]]
 ) -> None:
-    verdicts = dict(zip(MUTANTS[:5], ("killed", "killed", "equivalent", "survived", "broken"), strict=True))
+    file = Counter(one.file for one in MUTANTS).most_common(1)[0][0]
+    five = [one for one in MUTANTS if one.file == file][:5]
+    verdicts = dict(zip(five, ("killed", "killed", "equivalent", "survived", "broken"), strict=True))
     monkeypatch.setenv("CI", "")  # which the command sets
     monkeypatch.setattr(harness, "MUTANTS", tuple(verdicts))
     monkeypatch.setattr(harness, "_pytest", lambda tests, mutant: (harness.PASSED, ""))
@@ -112,7 +115,7 @@ def test_planted_faults_are_counted_when_all_were_judged(
     monkeypatch.setattr(
         harness.multiprocessing, "get_context", lambda name: SimpleNamespace(set_forkserver_preload=set)
     )
-    assert run(monkeypatch, harness.main, MUTANTS[0].file) == 1 and written == []
+    assert run(monkeypatch, harness.main, file) == 1 and written == []
     assert run(monkeypatch, harness.main) == 1
     assert written == [("make mutants", "5 faults, 2 noticed, 1 change nothing, 2 survived")]
 

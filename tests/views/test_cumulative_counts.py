@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -416,3 +417,22 @@ def test_where_the_best_tree_is_optimal_it_is_said_to_be_the_least() -> None:
     said = cdf.distance_from_optimal(PipelineInputs(bins="2"), Tables(ages())).answer
     assert "the variance of the best tree is the least that any linear Gaussian mechanism can have" in said
     assert "of the worst shown 2 times the least." in said and "0 %" not in said
+
+
+def test_what_every_mechanism_has_at_least_is_shown_below_the_best_that_we_have() -> None:
+    """Two bins by hand: 1 / (4 (cosh 1 - 1)) without a delta; of three records of a unit three times the error."""
+    two, tables = PipelineInputs(bins="2", epsilon=1.0), Tables(ages())
+    table = cdf.every_mechanism(two, tables).table
+    at = list(table["epsilon"]).index(1.0)
+    pure, both, tree, matrix = (list(map(float, values)) for name, values in table.items() if name != "epsilon")
+    assert pure[at] == pytest.approx(math.sqrt(1 / (4 * (math.cosh(1.0) - 1))), rel=1e-6)
+    assert all(b < a < c and b < d for a, b, c, d in zip(pure, both, tree, matrix, strict=True))
+    assert "at least 0.678 records on some data; the best tree with Laplace noise has 1.41, 2.08 times" in (
+        cdf.every_mechanism(two, tables).answer
+    )
+    three = cdf.every_mechanism(replace(two, contributions=3), tables).table
+    assert [list(three[name])[at] for name in three if name != "epsilon"] == pytest.approx(
+        [3 * one[at] for one in (pure, both, tree, matrix)]
+    )
+    assert "K = 20." in cdf.every_mechanism(PipelineInputs(bins="300"), tables, slow=distances(20)).caption
+    assert "K = 256." in cdf.every_mechanism(PipelineInputs(bins="300"), tables).caption

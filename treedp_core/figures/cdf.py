@@ -48,6 +48,8 @@ LOOKS: Final = {
     "range queries": Look(PINK, "dashdot", "cross"),
     "Gaussian tree": Look(SKY, "dash", "star"),
     "matrix": Look(VIOLET, "solid", "hexagon"),
+    "bound": Look(GREY, "solid", "line-ew-open"),
+    "bound, δ": Look(GREY, "dash", "line-ew-open"),
 }
 """The identity of every kind of pipeline; anything else is grey."""
 

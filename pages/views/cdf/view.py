@@ -55,9 +55,7 @@ EXPERIMENT_IGNORES: Final = (
         "nbr": "The published experiment replaces one record.",
     }
 )
-OPTIMAL_IGNORES: Final = (
-    NOTHING_DRAWN | NO_DELTA | PLAIN | ONE_REPLACED | {"eps": "Which tree is best is the same for every ε."}
-)
+OPTIMAL_IGNORES: Final = ERROR_IGNORES
 USE: Final = (
     s.VIEW.to("release"), s.WORKLOAD.to("cdf"), s.MECHANISM.to("discrete_gaussian"), s.POST.to(True),
 )  # fmt: skip
@@ -256,14 +254,18 @@ def _more_of_experiment(seen: Seen[ExperimentInputs]) -> None:
 def optimal() -> Told:
     """Show how far trees are from the least error as bars, worst first, and release with the matrix."""
     data, say_of_bins = choose(s.BINS.draw)
-    seen = see(VIEWS["cdf.optimal"], inputs_now(PipelineInputs), call(Tables, data).named("tables"))
+    entry = VIEWS["cdf.optimal"]
+    seen = see(
+        entry, inputs_now(PipelineInputs),
+        of=lambda one: sources().of_view(entry, _beside(one, data.value, ["gaussian"]), data),
+    )  # fmt: skip
     frame.found(seen)
     say_of_bins()
     asked = seen.inputs.bins
     asked = whole(int(asked)) if asked.isdecimal() else asked
     seen.say_state(f"Seeking the bound for K = {asked} (K = {BOUND_BINS} is shown)", "rounds")
     _use(bins_in(data).n_within)
-    return seen.told()
+    return seen.told(more=lambda: frame.found(section(seen, "any")))
 
 
 def _use(n_bins: int) -> None:

@@ -14,6 +14,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.studies.cdf.error import Criterion, cdf_lower_bound, optimal_shares, total_squared_error
+from treedp_core.studies.cdf.error.bound import MatrixBound, any_mechanism
 from treedp_core.studies.cdf.error.criterion import histogram_error, range_queries_error
 from treedp_core.studies.cdf.matrices.integer_strategy import GAP_REPLACED
 from treedp_core.studies.cdf.matrices.plan import MAX_MATRIX_BINS, mean_variance
@@ -104,7 +105,39 @@ def errors_at(curves: Sequence[PipelineCurve], epsilon: float) -> dict[str, list
     }
 
 
-def distance_table(n_bins: int, best: Shape, watch: Watch | None = None) -> dict[str, list[Any]]:
+def curves_beside_bounds(
+    bound: MatrixBound, n_bins: int, epsilons: Sequence[float], contributions: int, best: Shape,
+    delta: float = checks.DELTA_USUAL,
+) -> list[PipelineCurve]:  # fmt: skip
+    """Return what every mechanism has at least, without and with `delta`, and two mechanisms, one record replaced.
+
+    Parameters
+    ----------
+    bound : MatrixBound
+        Of K cumulative counts, see `least_possible`.
+    best : Shape
+        A tree for Laplace noise and least squares.
+    """
+    unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE, contributions)
+    tree, matrix = _after_least_squares(best, unit) / n_bins, bound.attained * contributions**2
+    rows = [
+        ("Lower bound, pure ε", "bound", [any_mechanism(bound.lower, e, 0.0, contributions) for e in epsilons]),
+        ("Lower bound, ε and δ", "bound, δ", [any_mechanism(bound.lower, e, delta, contributions) for e in epsilons]),
+        (f"Laplace, {product_text(best.branching_factors)}, least squares", "best", [tree / e**2 for e in epsilons]),
+        ("Gaussian, optimal matrix", "matrix", [matrix / epsilon_to_rho(e, delta, True) for e in epsilons]),
+    ]  # fmt: skip
+    x = np.array(epsilons)
+    return [PipelineCurve(label, kind, x, np.sqrt(mean), n_bins * np.array(mean)) for label, kind, mean in rows]
+
+
+def least_possible(n_bins: int, watch: Watch | None = None) -> MatrixBound:
+    """Return the least mean variance at rho = 1, as `distance_table` takes it; the watch is told of every round."""
+    return cdf_lower_bound(n_bins, GAP_REPLACED, (watch or Watch()).one_more)
+
+
+def distance_table(
+    n_bins: int, best: Shape, watch: Watch | None = None, bound: MatrixBound | None = None
+) -> dict[str, list[Any]]:
     """Return Gaussian pipelines and their mean variance as a multiple of the lower bound, worst first.
 
     Parameters
@@ -113,6 +146,8 @@ def distance_table(n_bins: int, best: Shape, watch: Watch | None = None) -> dict
         A tree for one of them.
     watch : Watch, optional
         Told of every round of the search for the bound.
+    bound : MatrixBound, optional
+        Where it is there.
 
     Raises
     ------
@@ -121,7 +156,7 @@ def distance_table(n_bins: int, best: Shape, watch: Watch | None = None) -> dict
     Cancelled
         When the watch says so.
     """
-    bound = cdf_lower_bound(n_bins, GAP_REPLACED, (watch or Watch()).one_more)
+    bound = bound or least_possible(n_bins, watch)
     plain, fitted = (Criterion("gaussian", Workload.CDF, squares) for squares in (False, True))
     trees = (("Histogram", Shape((n_bins,), n_bins)), ("16-ary tree", equal_tree(n_bins, 16)),
              ("Binary tree", equal_tree(n_bins, 2)))  # fmt: skip
@@ -150,7 +185,7 @@ def has_bound(plan: AnyPlan) -> bool:
 
 def lower_bound(n_bins: int) -> float:
     """Return the least mean variance at rho = 1, in records squared."""
-    return cdf_lower_bound(n_bins, GAP_REPLACED).lower
+    return least_possible(n_bins).lower
 
 
 def above_bound(plan: AnyPlan, lower: float) -> float:

@@ -9,14 +9,16 @@ from typing import Final
 
 import numpy as np
 
+from treedp_core import checks
 from treedp_core.allocation.minimax import squared_norm
 from treedp_core.experiment import Experiment, prepare
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread, epsilon_to_rho
 from treedp_core.registry import NO_CARD, MethodCard, Table, table
 from treedp_core.studies.budget import Ask, Problem, Target, smallest_budget
 from treedp_core.studies.budget.targets.finalize_split import Truth
 from treedp_core.studies.budget.targets.target import Bound as Bounded
 from treedp_core.studies.cdf.error import Criterion, cdf_lower_bound, optimal_shares
+from treedp_core.studies.cdf.error.bound import any_mechanism
 from treedp_core.studies.cdf.matrices.plan import mean_variance
 from treedp_core.studies.cdf.matrices.workload import Wanted
 from treedp_core.studies.multiplicative.curves import Setting, growth
@@ -113,6 +115,22 @@ def _cumulative() -> Lines:
         "square-root matrix": matrices,
         "binary tree, least squares": trees,
         "histogram, least squares": histograms,
+    }
+    return {"bins": [float(k) for k in bins]} | {
+        label: [math.sqrt(value) for value in values] for label, values in columns.items()
+    }
+
+
+def _cumulative_any() -> Lines:
+    """Root of the mean squared error of K cumulative counts, in records, at epsilon = 1, one record replaced."""
+    bins = (2, 4, 8, 16, 32, 64, 128)
+    limits = [cdf_lower_bound(k, 0.01) for k in bins]
+    fitted = Criterion(least_squares=True)
+    columns = {
+        "lower bound": [any_mechanism(one.lower, 1.0) for one in limits],
+        "lower bound, with δ": [any_mechanism(one.lower, 1.0, checks.DELTA_USUAL) for one in limits],
+        "Laplace, 16-ary tree, least squares": [fitted.at_equal_shares(equal_tree(k, min(k, 16))) for k in bins],
+        "Gaussian, optimal matrix": [one.attained / epsilon_to_rho(1.0, checks.DELTA_USUAL, True) for one in limits],
     }
     return {"bins": [float(k) for k in bins]} | {
         label: [math.sqrt(value) for value in values] for label, values in columns.items()
@@ -251,7 +269,19 @@ BOUNDS: Final[Table[Bound]] = table(
             r"G=\sum_I\pi_I\,1_I1_I^{\top}",
             source="Our own; the primal is the matrix mechanism (Li et al., 2015).",
             strengths="Up to 1 024 bins: it is certified to half a per cent.",
-            limitations="Laplace noise and estimates with bias: it says nothing of them.",
+            limitations="Laplace noise and estimates with bias: the bound for any mechanism is of them.",
+        ),
+    ),
+    Bound(
+        "cumulative_any", "Cumulative counts, any mechanism", "The smallest possible error of them, whatever is done.",
+        _cumulative_any, "RMSE at ε = 1 (records)", ("cdf", {"cdf_view": "optimal"}),
+        MethodCard(
+            assumptions="(ε, δ), also without δ, one record replaced, N public; any mechanism, on its worst data.",
+            formula=r"\text{MSE}\ \ge\ \frac{V}{\rho},\qquad \rho=\frac{2\kappa^2}{1-\kappa^2},\quad "
+            r"\kappa=t+(1-t)\sqrt{\delta},\ t=\tanh\tfrac{\varepsilon}{2}",
+            source="Our own, by the argument for the worst node of a tree; V is the bound for Gaussian noise at ρ = 1.",
+            strengths="No assumption on noise, bias or linearity; ranges have one, too.",
+            limitations="Many bins without δ, or a large ε: mechanisms known are then several times above it.",
         ),
     ),
     Bound(

@@ -9,6 +9,7 @@ from treedp_core.views.cdf.pipelines import (
     distance_from_optimal,
     error_against_epsilon,
     errors_at,
+    every_mechanism,
     headline,
     published_experiment,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "error_band",
     "errors",
     "errors_at",
+    "every_mechanism",
     "headline",
     "one_range",
     "own_ranges",

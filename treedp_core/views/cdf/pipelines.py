@@ -16,9 +16,9 @@ from treedp_core.studies.cdf import pipelines as study
 from treedp_core.studies.cdf.absolute import MOST_BUILT, absolute_curves
 from treedp_core.studies.cdf.baselines import baseline_table
 from treedp_core.studies.cdf.error import Criterion
-from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS, ROUNDS
+from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS, ROUNDS, MatrixBound
 from treedp_core.studies.cdf.experiment import experiment_table, gain_rows, gain_table, label_of, mean_text
-from treedp_core.studies.cdf.pipelines import BOUND_BINS, OPTIMAL_MATRIX, ROOT_MATRIX, distance_table
+from treedp_core.studies.cdf.pipelines import BOUND_BINS, OPTIMAL_MATRIX, ROOT_MATRIX, distance_table, least_possible
 from treedp_core.tree.workloads import Shape
 from treedp_core.views.cdf import words
 from treedp_core.views.cdf.inputs import NORMS, ExperimentInputs, PipelineInputs
@@ -29,6 +29,8 @@ from treedp_core.watch import Watch
 from treedp_core.words import above_least, lower_first, plural, setting_text, short, whole
 
 N_RECORDS: Final = 900
+LARGEST_SHOWN: Final = 5.0
+"""Epsilon beyond which bounds for every mechanism fall so fast that a figure of them shows nothing else."""
 MEASURE: Final = Criterion("gaussian", least_squares=True)
 
 
@@ -218,11 +220,13 @@ class Distances:
 
     bins: int
     columns: dict[str, list[Any]]
+    bound: MatrixBound
 
 
 def distances(bins: int, watch: Watch | None = None) -> Distances:
     """Return how far trees and matrices of K bins are from the least possible; it refuses as `distance_table`."""
-    return Distances(bins, distance_table(bins, best_shape(bins, MEASURE), watch))
+    bound = least_possible(bins, watch)
+    return Distances(bins, distance_table(bins, best_shape(bins, MEASURE), bound=bound), bound)
 
 
 def search(inputs: PipelineInputs, tables: Tables) -> Work | None:
@@ -249,8 +253,7 @@ def distance_from_optimal(
         As `error_against_epsilon`.
     """
     asked = inputs.n_bins(tables.data)
-    bins = min(asked, BOUND_BINS)
-    found = slow or memo(("cdf.distances", bins), lambda: distances(bins))
+    found = _distances(asked, slow, memo)
     labels, ratios = found.columns.values()
     rows = dict(zip(labels, ratios, strict=True))
     best = min(rows.keys() - {ROOT_MATRIX, OPTIMAL_MATRIX}, key=rows.__getitem__)
@@ -271,12 +274,53 @@ def distance_from_optimal(
         caption=f"K = {whole(found.bins)}, Gaussian noise at the same ρ, one record replaced, N public. Best tree: "
         f"{best}; it takes linear instead of cubic work. The bound holds for every mechanism that adds Gaussian noise "
         "to linear queries and estimates linearly without bias (optimal matrix mechanism, certified by duality), at "
-        "every ρ, as all errors fall alike. For Laplace noise (pure ε) no such bound is computed here. Formula and "
-        "numerical bound.",
+        "every ρ, as all errors fall alike. Below *More*: what every mechanism has at least, also for pure ε. Formula "
+        "and numerical bound.",
         alt=answer,
         notes=(note,) if asked > MAX_BOUND_BINS else (),
         badges=("formula",),
         provenance=Provenance(about=(plural(found.bins, "bin"),), relation=PROTECTS, is_fixed=True),
+    )
+
+
+def _distances(asked: int, slow: Distances | None, memo: Memo) -> Distances:
+    bins = min(asked, BOUND_BINS)
+    return slow or memo(("cdf.distances", bins), lambda: distances(bins))
+
+
+def every_mechanism(
+    inputs: PipelineInputs, tables: Tables, *, slow: Distances | None = None, memo: Memo = forgetful
+) -> Finding:
+    """Return what error every mechanism has at least, linear or not, without and with δ, beside two that we have.
+
+    Parameters
+    ----------
+    slow : Distances, optional
+        See `distance_from_optimal`.
+
+    Raises
+    ------
+    InputError
+        As `error_against_epsilon`.
+    """
+    at = inputs.apart(tables.data) or inputs
+    found = _distances(inputs.n_bins(tables.data), slow, memo)
+    criterion = Criterion(least_squares=True, unit=ProtectedUnit(PROTECTS, at.contributions))
+    best = memo(("cdf.best", found.bins, criterion), lambda: best_shape(found.bins, criterion))
+    grid = tuple(sorted({*(one for one in EPSILON_GRID[::2] if one <= LARGEST_SHOWN), at.epsilon}))
+    curves = study.curves_beside_bounds(found.bound, found.bins, grid, at.contributions, best, at.delta)
+    answer = words.bound_answer([float(one.y[grid.index(at.epsilon)]) for one in curves], at.epsilon, at.delta)
+    return Finding(
+        figure=pipeline_figure(curves, at.epsilon),
+        columns=partial(study.error_table, curves),
+        answer=answer,
+        caption=f"K = {whole(found.bins)}. Root of the mean expected squared error of the cumulative counts, one "
+        f"record replaced, N public; δ = {setting_text(at.delta)} if there is one. Lower bound: whatever a mechanism "
+        "does, with noise of any law and any bias, some data set has at least this error. Own derivation: the bound "
+        "for Gaussian noise at ρ = 2κ² / (1 − κ²), κ = t + (1 − t)√δ, t = tanh(ε/2). Formula and numerical bound.",
+        alt=answer,
+        badges=("formula",),
+        provenance=_made_from(found.bins, at),
     )
 
 
@@ -299,4 +343,5 @@ ENTRIES = (
     _pipelines(view="optimal", part="cdf_optimal", label="How far from optimal",
                question="How much better could any mechanism be?", find=distance_from_optimal, slow=search,
                start="auto"),
+    _pipelines(view="optimal", part="cdf_any", section="any", find=every_mechanism, slow=search, start="auto"),
 )  # fmt: skip

@@ -16,7 +16,18 @@ from treedp_core.studies.cdf.partition import DividedPlan, even_below
 from treedp_core.studies.cdf.plan import AnyPlan
 from treedp_core.studies.cdf.quantile import interval, told
 from treedp_core.studies.cdf.release import ESTIMATES, PARTITION, STRATEGIES, TREE
-from treedp_core.words import exact, literal, lower_first, margin, plural, setting_text, short, whole, with_noun
+from treedp_core.words import (
+    exact,
+    literal,
+    lower_first,
+    margin,
+    plural,
+    setting_text,
+    short,
+    short_below,
+    whole,
+    with_noun,
+)
 
 PROTECTS: Final = NeighbouringRelation.REPLACE_ONE
 """Whom the paper and the bound protect."""
@@ -183,6 +194,21 @@ def error_answer(pipelines: Sequence[str], errors: Sequence[float], epsilon: flo
     return (
         f"At ε = {setting_text(epsilon)} the RMSE of a cumulative count is {with_noun(short(errors[0]), 'record')} "
         f"with {named[0]}; {times[len(times) // 2]} as much; {times[-1]}."
+    )
+
+
+def bound_answer(errors: Sequence[float], epsilon: float, delta: float) -> str:
+    """Return what every mechanism has at least, without and with δ, beside a tree and a matrix: RMSE of these four.
+
+    >>> bound_answer([2.0, 1.0, 5.0, 4.0], 1.0, 1e-6)[:94]
+    'At ε = 1 without δ every mechanism has an RMSE of at least 2 records on some data; the best tr'
+    """
+    pure, both, tree, matrix = errors
+    return (
+        f"At ε = {setting_text(epsilon)} without δ every mechanism has an RMSE of at least "
+        f"{with_noun(short_below(pure), 'record')} on some data; the best tree with Laplace noise has {short(tree)}, "
+        f"{short(tree / pure)} times as much. With δ = {setting_text(delta)} it is at least {short_below(both)}; the "
+        f"optimal matrix with Gaussian noise has {short(matrix)}, {short(matrix / both)} times as much."
     )
 
 

@@ -436,7 +436,8 @@ CLAIMS: Final = (
           "When at least half are; with that the corollary holds.", MEANING),
     Claim("Theorems 1.6, 5.2 and A.2", "With δ and α = 0 every mechanism has an error of Ω(√d).", S, _gamma,
           "The norm is known exactly, minimax shares attain it, and C is a number: for κ = tanh(ε/2) + "
-          "(1 − tanh(ε/2)) √δ every mechanism has an error of at least γ₂ √(1 − κ²) / (2κ).",
+          "(1 − tanh(ε/2)) √δ every mechanism has an error of at least γ₂ √(1 − κ²) / (2κ). The same argument bounds "
+          "cumulative counts and ranges (CDF and ranges, How far from optimal).",
           ("methods", {"met_view": "methods", "met_one": "bounds.additive"})),
     Claim("Theorem A.3", "γ₂ is a largest nuclear norm.", R, _dual, "Both sides meet, on ragged trees, too.",
           ("methods", {"met_view": "methods", "met_one": "bounds.gamma_2"})),

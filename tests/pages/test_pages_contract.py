@@ -321,7 +321,7 @@ def test_epsilon_is_greyed_just_while_a_page_has_a_budget_of_its_own() -> None:
 
 
 def test_what_is_greyed_keeps_its_value() -> None:
-    app = opened(SMALL, cdf_view="optimal", eps="2")
+    app = opened(SMALL, cdf_view="experiment", cdf_trials="20", eps="2")
     app.switch_page("pages/cdf.py").run()
     assert greyed(app, ("eps",)) == {"eps": True} and widget(app, "eps").value == 2.0
     app.session_state["cdf_view"] = "release"

@@ -120,14 +120,21 @@ def curves_beside_bounds(
     """
     unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE, contributions)
     tree, matrix = _after_least_squares(best, unit) / n_bins, bound.attained * contributions**2
+    pure, both = zip(*(bounds_at(bound, e, contributions, delta) for e in epsilons), strict=True)
     rows = [
-        ("Lower bound, pure ε", "bound", [any_mechanism(bound.lower, e, 0.0, contributions) for e in epsilons]),
-        ("Lower bound, ε and δ", "bound, δ", [any_mechanism(bound.lower, e, delta, contributions) for e in epsilons]),
+        ("Lower bound, pure ε", "bound", [one**2 for one in pure]),
+        ("Lower bound, ε and δ", "bound, δ", [one**2 for one in both]),
         (f"Laplace, {product_text(best.branching_factors)}, least squares", "best", [tree / e**2 for e in epsilons]),
         ("Gaussian, optimal matrix", "matrix", [matrix / epsilon_to_rho(e, delta, True) for e in epsilons]),
     ]  # fmt: skip
     x = np.array(epsilons)
     return [PipelineCurve(label, kind, x, np.sqrt(mean), n_bins * np.array(mean)) for label, kind, mean in rows]
+
+
+def bounds_at(bound: MatrixBound, epsilon: float, contributions: int, delta: float) -> tuple[float, float]:
+    """Return the RMSE, in records, that every mechanism has at least without and with `delta`."""
+    pure, both = (any_mechanism(bound.lower, epsilon, one, contributions) for one in (0.0, delta))
+    return math.sqrt(pure), math.sqrt(both)
 
 
 def least_possible(n_bins: int, watch: Watch | None = None) -> MatrixBound:

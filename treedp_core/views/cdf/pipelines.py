@@ -253,6 +253,7 @@ def distance_from_optimal(
         As `error_against_epsilon`.
     """
     asked = inputs.n_bins(tables.data)
+    at = inputs.apart(tables.data) or inputs
     found = _distances(asked, slow, memo)
     labels, ratios = found.columns.values()
     rows = dict(zip(labels, ratios, strict=True))
@@ -261,7 +262,10 @@ def distance_from_optimal(
         f"For {whole(found.bins)} bins the variance of the best tree is {above_least(rows[best])} that any linear "
         f"Gaussian mechanism can have, its typical error {above_least(math.sqrt(rows[best]))}; the variance of the "
         f"square-root matrix is {above_least(rows[ROOT_MATRIX])}, of the optimal matrix "
-        f"{above_least(rows[OPTIMAL_MATRIX])}, of the worst shown {above_least(max(ratios))}."
+        f"{above_least(rows[OPTIMAL_MATRIX])}, of the worst shown {above_least(max(ratios))}. "
+        + words.bound_of_all(
+            *study.bounds_at(found.bound, at.epsilon, at.contributions, at.delta), at.epsilon, at.delta
+        )
     )
     note = (
         f"The bound takes cubic work, so at most {whole(MAX_BOUND_BINS)} bins: K = {BOUND_BINS} is shown instead of "
@@ -274,12 +278,12 @@ def distance_from_optimal(
         caption=f"K = {whole(found.bins)}, Gaussian noise at the same ρ, one record replaced, N public. Best tree: "
         f"{best}; it takes linear instead of cubic work. The bound holds for every mechanism that adds Gaussian noise "
         "to linear queries and estimates linearly without bias (optimal matrix mechanism, certified by duality), at "
-        "every ρ, as all errors fall alike. Below *More*: what every mechanism has at least, also for pure ε. Formula "
-        "and numerical bound.",
+        "every ρ, as all errors fall alike. That for every mechanism is of some data, see below *More*. Formula and "
+        "numerical bound.",
         alt=answer,
         notes=(note,) if asked > MAX_BOUND_BINS else (),
         badges=("formula",),
-        provenance=Provenance(about=(plural(found.bins, "bin"),), relation=PROTECTS, is_fixed=True),
+        provenance=_made_from(found.bins, at),
     )
 
 

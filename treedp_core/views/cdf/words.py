@@ -197,18 +197,29 @@ def error_answer(pipelines: Sequence[str], errors: Sequence[float], epsilon: flo
     )
 
 
-def bound_answer(errors: Sequence[float], epsilon: float, delta: float) -> str:
-    """Return what every mechanism has at least, without and with δ, beside a tree and a matrix: RMSE of these four.
+def bound_of_all(pure: float, both: float, epsilon: float, delta: float) -> str:
+    """Return what RMSE every mechanism has at least, without and with δ.
 
-    >>> bound_answer([2.0, 1.0, 5.0, 4.0], 1.0, 1e-6)[:94]
-    'At ε = 1 without δ every mechanism has an RMSE of at least 2 records on some data; the best tr'
+    >>> bound_of_all(2.0, 1.5, 1.0, 1e-6)
+    'Every mechanism, linear or not, has an RMSE of at least 2 records at ε = 1, and 1.5 with δ = 1e-6.'
+    """
+    return (
+        f"Every mechanism, linear or not, has an RMSE of at least {with_noun(short_below(pure), 'record')} at "
+        f"ε = {setting_text(epsilon)}, and {short_below(both)} with δ = {setting_text(delta)}."
+    )
+
+
+def bound_answer(errors: Sequence[float], epsilon: float, delta: float) -> str:
+    """Return the same, and a tree and a matrix beside it: RMSE of these four.
+
+    >>> bound_answer([2.0, 1.0, 5.0, 4.0], 1.0, 1e-6)[97:163]
+    'The best tree with Laplace noise has 5 records, 2.5 times as much;'
     """
     pure, both, tree, matrix = errors
     return (
-        f"At ε = {setting_text(epsilon)} without δ every mechanism has an RMSE of at least "
-        f"{with_noun(short_below(pure), 'record')} on some data; the best tree with Laplace noise has {short(tree)}, "
-        f"{short(tree / pure)} times as much. With δ = {setting_text(delta)} it is at least {short_below(both)}; the "
-        f"optimal matrix with Gaussian noise has {short(matrix)}, {short(matrix / both)} times as much."
+        f"{bound_of_all(pure, both, epsilon, delta)} The best tree with Laplace noise has "
+        f"{with_noun(short(tree), 'record')}, {short(tree / pure)} times as much; the optimal matrix with Gaussian "
+        f"noise has {with_noun(short(matrix), 'record')}, {short(matrix / both)} times as much."
     )
 
 

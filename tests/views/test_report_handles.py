@@ -38,7 +38,8 @@ SOURCES = Sources(sample=cache(partial(call, count_sample)))
 MOVING = {
     "lab.epsilon", "lab.level", "lab.n_levels", "consistency.expected_by_level", "protects.beliefs", "protects.tests",
     "ranges", "start.example", "lesson.example", "branching", "start.laws", "start.beliefs", "lesson.beliefs",
-    "protects.bound", "cdf.error", "cdf.optimal.any", "plan.plan", "plan.handover", "topdown.epsilon", "topdown.noise",
+    "protects.bound", "cdf.error", "cdf.error.absolute", "cdf.optimal",
+    "cdf.optimal.any", "branching.factors", "branching.sandwich", "plan.plan", "plan.handover", "topdown.epsilon", "topdown.noise",
     "multiplicative.prefixes",
 }  # fmt: skip
 """Views on the sample of a small town whose figures are formulas of ε."""

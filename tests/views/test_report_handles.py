@@ -39,8 +39,8 @@ MOVING = {
     "lab.epsilon", "lab.level", "lab.n_levels", "consistency.expected_by_level", "protects.beliefs", "protects.tests",
     "ranges", "start.example", "lesson.example", "branching", "start.laws", "start.beliefs", "lesson.beliefs",
     "protects.bound", "cdf.error", "cdf.error.absolute", "cdf.optimal",
-    "cdf.optimal.any", "branching.factors", "branching.sandwich", "plan.plan", "plan.handover", "topdown.epsilon", "topdown.noise",
-    "multiplicative.prefixes",
+    "cdf.optimal.any", "branching.factors", "branching.sandwich", "plan.plan", "plan.handover",
+    "topdown.epsilon", "topdown.noise", "multiplicative.prefixes",
 }  # fmt: skip
 """Views on the sample of a small town whose figures are formulas of ε."""
 OF_COUNTS = {"lab.draw", "consistency", "start", "cdf.release", "topdown.release", "multiplicative.run", "data",

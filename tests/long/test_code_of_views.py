@@ -79,6 +79,7 @@ VISITS: list[tuple[str, Link]] = [
     ("multiplicative.run", RUN | {"mul_source": "deep", "mul_plan": "paper"}),
     ("multiplicative.run", RUN | {"mul_source": "current", "mul_plan": "provable", "nbr": "add_or_remove_one"}),
     ("multiplicative.growth", {"mul_levels": "500", "mul_all": "1"}), ("multiplicative.meaning", {"mul_eta": "0.1"}),
+    ("multiplicative.prefixes", {"mul_levels": "9"}),
     ("multiplicative.meaning", {"mul_thresholds": "500, 60"}),
     ("topdown", ROWS | {"gen_branching": "12", "td_marginals": "1"}),
     ("topdown", ROWS | KNOWN | {"td_product": "1", "td_rule": "ls_water_filling", "td_columns": ["2", "1"]}),

@@ -166,6 +166,9 @@ _OF_PAPER: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "rameshwar": (
         "K: the number of bins",
+        "Ω(K): how many primes multiply to K",
+        "m: how many noisy counts are added up",
+        "Γ: the gamma function",
         "nᵢ: the children of a node above level i",
         "i: a level",
         "b: the upper bound of the last bin",

@@ -127,8 +127,8 @@ def _cumulative_any() -> Lines:
     limits = [cdf_lower_bound(k, 0.01) for k in bins]
     fitted = Criterion(least_squares=True)
     columns = {
-        "lower bound": [any_mechanism(one.lower, 1.0) for one in limits],
         "lower bound, with δ": [any_mechanism(one.lower, 1.0, checks.DELTA_USUAL) for one in limits],
+        "lower bound, without": [any_mechanism(one.lower, 1.0) for one in limits],
         "Laplace, 16-ary tree, least squares": [fitted.at_equal_shares(equal_tree(k, min(k, 16))) for k in bins],
         "Gaussian, optimal matrix": [one.attained / epsilon_to_rho(1.0, checks.DELTA_USUAL, True) for one in limits],
     }
@@ -277,9 +277,10 @@ BOUNDS: Final[Table[Bound]] = table(
         _cumulative_any, "RMSE at ε = 1 (records)", ("cdf", {"cdf_view": "optimal"}),
         MethodCard(
             assumptions="(ε, δ), also without δ, one record replaced, N public; any mechanism, on its worst data.",
-            formula=r"\text{MSE}\ \ge\ \frac{V}{\rho},\qquad \rho=\frac{2\kappa^2}{1-\kappa^2},\quad "
-            r"\kappa=t+(1-t)\sqrt{\delta},\ t=\tanh\tfrac{\varepsilon}{2}",
-            source="Our own, by the argument for the worst node of a tree; V is the bound for Gaussian noise at ρ = 1.",
+            formula=r"\text{mean squared error}\ \ge\ \frac{(\operatorname{tr}G^{1/2})^2}{2\rho},\qquad "
+            r"\rho=\frac{2\kappa^2}{1-\kappa^2},\quad "
+            r"\kappa=\tanh\tfrac\varepsilon2+\bigl(1-\tanh\tfrac\varepsilon2\bigr)\sqrt\delta",
+            source="Our own, by the argument for the worst node of a tree from the bound for Gaussian noise.",
             strengths="No assumption on noise, bias or linearity; ranges have one, too.",
             limitations="Many bins without δ, or a large ε: mechanisms known are then several times above it.",
         ),

@@ -131,7 +131,6 @@ _OF_KIND: Final[Mapping[str, Mapping[str, str]]] = {
         "j": "j: a column",
         "n": "n_ℓ: the children of a node above level ℓ",
         "d": "d: the number of levels, or of columns",
-        "V": "V: the bound for Gaussian noise at ρ = 1",
         "a": "a_ℓ: what level ℓ spends",
         "q": "q_ℓ: one over the variance of its noise",
         "s": "s_ℓ: how fast one over a variance after least squares grows with q_ℓ",

@@ -53,7 +53,7 @@ VIEWS: dict[tuple[str, str, str], set[str]] = {
     **{("lab", "lab_view", view): ALL if view == "draw" else {"formula"} for view in LAB_VIEWS},
     **{("cdf", "cdf_view", view): {"release": ALL, "experiment": {"simulation"}}.get(view, {"formula"})
        for view in CDF_VIEWS},
-    **{("multiplicative", "mul_view", view): {"run": ALL}.get(view, {"formula", "simulation"})
+    **{("multiplicative", "mul_view", view): {"run": ALL, "prefixes": {"formula"}}.get(view, {"formula", "simulation"})
        for view in MULTIPLICATIVE_VIEWS},
     **{("budget", "bud_view", view): ALL for view in BUDGET_VIEWS},
     **{("topdown", "td_view", view): {"simulation", "NOT PRIVATE"} for view in TOPDOWN_VIEWS},

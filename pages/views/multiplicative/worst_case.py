@@ -92,6 +92,8 @@ def _more_of_growth(seen: Seen[WorstCaseInputs]) -> None:
 
 
 def _more_of_prefixes(seen: Seen[WorstCaseInputs]) -> None:
+    if seen.finding.is_empty:
+        return
     st.header("What α forgives, and what it leaves", anchor=False)
     frame.found(see(VIEWS["multiplicative.prefixes.lost"], seen.found_for))
 

@@ -11,6 +11,7 @@ from treedp_core.figures.topdown import bias_by_count, error_under_bound, spurio
 from treedp_core.figures.topdown_scatter import level_of_release, rows_beside, tree_of_release, true_against_released
 from treedp_core.figures.trees.icicle import HOW
 from treedp_core.privacy import Provenance
+from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.records.export import synthetic
 from treedp_core.studies.topdown import Drawn, needs_factor_two
 from treedp_core.studies.topdown import tables as numbers
@@ -149,7 +150,7 @@ def under_bound(inputs: TopDownInputs, one: Made[Drawn]) -> Finding:
     )  # fmt: skip
 
 
-@view_of(of_release, NOT_DRAWN, ("formula", "simulation"))
+@view_of(of_release, NOT_DRAWN, ("formula", "simulation", NOT_PRIVATE))
 def certificate(inputs: TopDownInputs, one: Made[Drawn]) -> Finding:
     """Return what a release says of its own errors: nothing of the truth enters."""
     mine = one.found
@@ -158,9 +159,10 @@ def certificate(inputs: TopDownInputs, one: Made[Drawn]) -> Finding:
         columns=partial(numbers.certificate_table, mine, found),
         answer=words.certificate(mine, found),
         alt="What the release certifies of its own counts, level by level, beside Theorem 1",
-        caption="Formula, public: a function of the noisy and the released counts, which costs no privacy; the noise "
-        "of this release is simulated. None of the noises of a level is above its reach, and what the projection moved "
-        "a count by is seen, so that both together bound its error; below a count set to 0 none is larger than that "
+        caption="Formula: a function of the noisy and the released counts alone, so that of a real release it is "
+        "public and costs no privacy; this one is simulated. None of the noises of a level is above its reach, and "
+        "what the projection moved a count by is seen, so that both together bound its error; below a count set to 0 "
+        "none is larger than that "
         f"one may be. {words.drawn(one)}.",
     )  # fmt: skip
 

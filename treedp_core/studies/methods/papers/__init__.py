@@ -167,7 +167,7 @@ def summary(found: Sequence[Checked]) -> str:
     """Return the verdicts in words.
 
     >>> summary(checked("dawson"))
-    '15 claims: 8 reproduced, 3 corrected, 1 sharpened, 3 not applicable'
+    '16 claims: 9 reproduced, 3 corrected, 1 sharpened, 3 not applicable'
     """
     counts = ", ".join(f"{n} {verdict.value}" for verdict, n in verdicts_of(found).items() if n)
     return f"{plural(len(found), 'claim')}: {counts}"

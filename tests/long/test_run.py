@@ -180,6 +180,24 @@ def test_ctrl_c_ends_a_run_and_its_processes_in_a_sentence(script: Callable[...,
     assert going.returncode == 130
 
 
+def test_ctrl_c_in_the_middle_of_a_line_ends_a_run_too() -> None:
+    code = """
+import io, os, signal, sys
+from treedp_core.batch import output, run
+class Interrupted(io.RawIOBase):
+    def writable(self):
+        return True
+    def write(self, text):
+        signal.raise_signal(signal.SIGINT)
+        return len(text)
+run.end_on_interrupt()
+sys.stderr = io.TextIOWrapper(io.BufferedWriter(Interrupted()))
+output.say("half of it is done")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (130, "treedp: Stopped.\n")
+
+
 @pytest.mark.parametrize(
     ("name", "code"),
     [

@@ -153,7 +153,7 @@ def end_on_interrupt() -> None:
 
 
 def _end(*_: object) -> None:
-    say("Stopped.")
+    os.write(2, b"treedp: Stopped.\n")  # a line may just be on its way through `sys.stderr`, which takes no other then
     for process in multiprocessing.active_children():
         process.terminate()
     os._exit(INTERRUPTED)  # an executor would wait for its processes

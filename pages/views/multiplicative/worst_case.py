@@ -47,7 +47,7 @@ def growth() -> Told:
 
 def meaning() -> Told:
     """Show from which count on it promises something; under *More* what it is good for, and the printed budgets."""
-    seen = _shown("meaning", "thresholds and Gaussian noise", ETA, OWN_THRESHOLDS)
+    seen = _shown("meaning", "thresholds and Gaussian noise", ETA)
     return seen.told(more=partial(_more_of_meaning, seen))
 
 
@@ -99,6 +99,7 @@ def _more_of_prefixes(seen: Seen[WorstCaseInputs]) -> None:
 
 
 def _more_of_meaning(seen: Seen[WorstCaseInputs]) -> None:
+    OWN_THRESHOLDS.draw()
     prose(WORDS)
     if seen.finding.is_empty:
         return

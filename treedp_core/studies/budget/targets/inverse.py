@@ -233,7 +233,7 @@ def _after_least_squares(problem: Problem, bounds: list[Bound], *, quick: bool) 
     wanted = Requirements(problem, bounds)
     search = _search(problem, wanted, EFFORT if wanted.homogeneous else GUIDED, quick=quick, steps=40)
     seen = search.run(starts)
-    lower = seen.lower if wanted.all_proved else _proved(problem, bounds, [seen.amounts, *starts], quick=quick)
+    lower = seen.lower if wanted.all_proved else 0.0 if quick else _proved(problem, bounds, [seen.amounts, *starts])
     ends = [just_enough(problem, bounds, end + crumbs * end.sum()) for end in (seen.amounts, *seen.ends[:MANY_ENDS])]
     ends.sort(key=lambda end: float(problem.charge(end)))
     few = truth.is_normal or truth.is_simulated or problem.quotient.n_classes > MANY_CLASSES
@@ -305,13 +305,10 @@ def _search(problem: Problem, wanted: Requirements, effort: int, *, quick: bool,
     )  # fmt: skip
 
 
-def _proved(problem: Problem, bounds: list[Bound], starts: list[FloatArray], *, quick: bool) -> float:
+def _proved(problem: Problem, bounds: list[Bound], starts: list[FloatArray]) -> float:
     """A total below which no split meets those of the targets of which that can be proved."""
     most = 2.0 * float(problem.charge(starts[0]))  # a split that spends more needs no other bound
     wanted = Requirements(problem, bounds, only_proved=True, most=most)
     if not wanted.concave.size:
         return 0.0
-    search = _search(problem, wanted, EFFORT, quick=quick)
-    if quick:  # the split is known: only its bound is asked for
-        search.most_polished = 0
-    return min(most, search.run(starts[:1] if quick else starts).lower)
+    return min(most, _search(problem, wanted, EFFORT, quick=False).run(starts).lower)

@@ -311,7 +311,10 @@ def test_records_and_their_files() -> None:
 def test_the_certificate_stands_below_theorem_1_and_above_the_errors_and_reads_no_record() -> None:
     for of in ({}, PAPER, {"rule": "pruned", "relation": "add_or_remove_one"}, {"source": "sparse", "people": 9000}):
         found, beside = look("certificate", **of), look("under_bound", **of)
-        assert found.badges == ("formula", "simulation") and "NOT PRIVATE" not in found.caption + found.answer
+        assert (
+            found.badges == ("formula", "simulation", "NOT PRIVATE")
+            and "NOT PRIVATE" not in found.caption + found.answer
+        )
         assert not any("NOT PRIVATE" in name for name in found.table)
         certified = list(found.table["certificate"])
         assert certified == list(beside.table["certificate"])

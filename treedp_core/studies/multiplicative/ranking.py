@@ -159,11 +159,11 @@ def point_table(found: Found) -> dict[str, list[Any]]:
 
 def crossing_table(places: Places, exact: Mapping[tuple[str, str], int | None] | None) -> dict[str, list[Any]]:
     """Return the crossings as a table, approximate ("≈") until the exact ones are known."""
-    rows = list(PAIRS)
+    rows = list(PAIRS if exact is None else exact)
     if exact is None:
         told = [f"≈ {whole(round_two(places[pair][0]))}" if pair in places else "–" for pair in rows]
     else:
-        told = [whole(n) if (n := exact[pair]) else "not up to 10⁶" for pair in rows]
+        told = [whole(n) if n else "not up to 10⁶" for n in exact.values()]
     return {
         "from this many levels on": told,
         "better": [CURVES[better].label for better, _ in rows],

@@ -140,7 +140,9 @@ DOMAINS: Final = {
     "data": "Taken from the data", "values": "Listed values", "file": "A domain file",
     "leaves": "Those said to be public",
 }  # fmt: skip
-_MADE_BY: Final = (domain_taken_from_the_data, domain_of_values, domain_of_paths, domain_of_leaves)
+_MADE_BY: Final = {
+    domain_taken_from_the_data: "data", domain_of_values: "values", domain_of_paths: "file", domain_of_leaves: "leaves",
+}  # fmt: skip
 """What makes each of these domains."""
 MISSING: Final = {"category": "Their own category “(blank)”", "other": "Count them under “(other)”"}
 MAX_NAMED: Final = 16
@@ -311,7 +313,7 @@ def _domain_asked(table: Table, columns: Sequence[str]) -> str:
     last = table.before.get("domain")
     is_known = last is not None and last.function is domain_of_leaves and set(columns) <= set(last.args[0])
     offered = [one for one in DOMAINS if one != "leaves" or is_known]
-    made_by = "" if last is None else list(DOMAINS)[_MADE_BY.index(last.function)]
+    made_by = "" if last is None else _MADE_BY[last.function]
     return st.radio(
         "Which categories exist", offered, key=table.key("domain"), format_func=DOMAINS.__getitem__,
         index=0 if made_by not in offered else offered.index(made_by), horizontal=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -22,6 +23,7 @@ from treedp_core.studies.protects.unit_bound import (
     BOUNDS,
     BoundErrors,
     Mark,
+    PaidChoice,
     bound_errors,
     bound_table,
     bounds_with,
@@ -145,11 +147,9 @@ def paid_for(inputs: BoundInputs, tables: Tables, *, memo: Memo = forgetful) -> 
     release, level = inputs.release(data), inputs.level_of(data)
     key = ("unit_bound.paid", data.fingerprint, rows, replace(release, contributions=1), level)
     found = memo(key, lambda: paid_choices(release, data.tree, rows, bounds_with(1), level))
-    best = min(found, key=lambda one: one.error, default=None)
     return Finding(
         columns=partial(paid_table, found, _mark(tables)),
-        answer="" if best is None else f"Paid for with {percent(best.part)} of ε, the bound costs least: the expected "
-        f"RMSE is {short(best.times)} times the smallest. Both parts together are ε = {setting_text(inputs.epsilon)}.",
+        answer=paid_answer(found, "bound", inputs.epsilon),
         alt="What a private choice of the bound costs, for parts of ε",
         caption=f"{_start(tables)}{PAID_FOR}", **_marks(inputs, tables),
     )  # fmt: skip
@@ -177,6 +177,17 @@ PAID_FOR: Final = (
     "Chances by formula; the error is expected over choice and noise, and compared with all of ε on the counts and the "
     "best bound read off the records. What is NOT PRIVATE is this table, not such a choice."
 )
+
+
+def paid_answer(choices: Sequence[PaidChoice], what: str, epsilon: float) -> str:
+    """Return what a private choice costs at least; nothing where none can be paid for. `what` is chosen."""
+    best = min(choices, key=lambda one: one.error, default=None)
+    if best is None:
+        return ""
+    return (
+        f"Paid for with {percent(best.part)} of ε, the {what} costs least: the expected RMSE is {short(best.times)} "
+        f"times the smallest. Both parts together are ε = {setting_text(epsilon)}."
+    )
 
 
 def without_units(data: Dataset) -> str:

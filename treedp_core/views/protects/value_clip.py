@@ -46,7 +46,7 @@ from treedp_core.views.finding import Finding, Memo, Provenance, Tables, about_d
 from treedp_core.views.inputs import ReleaseInputs, of, parameter
 from treedp_core.views.parameters import whole
 from treedp_core.views.protects.attacker import ProtectsInputs
-from treedp_core.views.protects.unit_bound import BoundInputs
+from treedp_core.views.protects.unit_bound import BoundInputs, paid_answer
 from treedp_core.words import literal, percent, plural, setting_text, short
 from treedp_core.words import whole as in_full
 
@@ -148,11 +148,9 @@ def paid_for(inputs: ClipInputs, tables: Tables, *, memo: Memo = forgetful) -> F
     release, level = inputs.release(data), inputs.level_of(data)
     key = ("value_clip.paid", *Tables(data).fingerprints, replace(release, contributions=1), level)
     found = memo(key, lambda: paid_choices(release, data.tree, rows, bounds_with(1), level))
-    best = min(found, key=lambda one: one.error, default=None)
     return Finding(
         columns=partial(_paid_table, found, _step(data), _mark(tables)),
-        answer="" if best is None else f"Paid for with {percent(best.part)} of ε, the clip costs least: the expected "
-        f"RMSE is {short(best.times)} times the smallest. Both parts together are ε = {setting_text(inputs.epsilon)}.",
+        answer=paid_answer(found, "clip", inputs.epsilon),
         alt="What a private choice of the clip costs, for parts of ε",
         caption=f"{_start(tables)}{PAID_FOR}", **_marks(inputs, tables),
     )  # fmt: skip

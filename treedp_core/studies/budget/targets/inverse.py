@@ -233,7 +233,9 @@ def _after_least_squares(problem: Problem, bounds: list[Bound], *, quick: bool) 
     wanted = Requirements(problem, bounds)
     search = _search(problem, wanted, EFFORT if wanted.homogeneous else GUIDED, quick=quick, steps=40)
     seen = search.run(starts)
-    lower = seen.lower if wanted.all_proved else 0.0 if quick else _proved(problem, bounds, [seen.amounts, *starts])
+    lower = seen.lower if wanted.all_proved else 0.0
+    if not (wanted.all_proved or quick):  # while a hand moves, what no search is needed for is all that is proved
+        lower = _proved(problem, bounds, [seen.amounts, *starts])
     ends = [just_enough(problem, bounds, end + crumbs * end.sum()) for end in (seen.amounts, *seen.ends[:MANY_ENDS])]
     ends.sort(key=lambda end: float(problem.charge(end)))
     few = truth.is_normal or truth.is_simulated or problem.quotient.n_classes > MANY_CLASSES

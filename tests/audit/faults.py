@@ -24,12 +24,15 @@ from treedp_core.mechanisms.partition import Partition
 from treedp_core.mechanisms.thresholds import estimation, sparse_vector
 from treedp_core.mechanisms.thresholds import release as thresholds
 from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel, rounds_together
+from treedp_core.mechanisms.thresholds.public_bound import ThresholdPlan, plan_thresholds
+from treedp_core.mechanisms.thresholds.release import release_with_thresholds as release_with
 from treedp_core.mechanisms.thresholds.sparse_vector import NoiseLaw
 from treedp_core.noise import exact_draws as integer_draws
 from treedp_core.noise import laws as noise
 from treedp_core.noise import truncated_laplace as bounds
 from treedp_core.plans import planned_noise as made
 from treedp_core.plans import together, verify
+from treedp_core.plans.thresholds import planned as rounds
 from treedp_core.privacy import (
     Budget,
     NeighbouringRelation,
@@ -367,6 +370,27 @@ def _narrow_lattice(one: Losses, *_: object) -> Losses:
     return replace(one, loss=one.loss * (1 - 1e-6), step=one.step * (1 - 1e-6))
 
 
+def _quieter(found: Any, *_: object) -> Any:
+    return replace(found, threshold_rate=found.threshold_rate / 1.02)
+
+
+def _louder(found: Any, *_: object) -> Any:
+    return replace(found, query_rate=found.query_rate * 1.02)
+
+
+def _fewer_steps(found: Any, *_: object) -> Any:
+    return replace(found, steps=max(1, found.steps // 2))
+
+
+def _for_this_total(plan: ThresholdPlan, counts: Any, rng: np.random.Generator) -> Release:
+    """As if the bound were the number of records itself."""
+    most, promise = max(1000, int(counts[0])), plan.guarantee
+    own = plan_thresholds(plan.tree, promise.unit, most, alpha=0.5, epsilon=promise.epsilon, delta=promise.delta)
+    return release_with(
+        plan.tree, counts, own._planned, promise.unit, promise.epsilon, promise.delta, rng=rng, max_total=float(most)
+    ).release
+
+
 def _lower(made: Any, *_: object) -> Any:
     return replace(made, threshold=made.threshold - 1)
 
@@ -520,6 +544,15 @@ FAULTS = (
     Fault("only the largest delta of the rounds", largest_delta_only, (THRESHOLDS,)),
     Fault("rounds together a fiftieth too quiet", quiet_rounds, (THRESHOLDS,)),
     Fault("of rounds together only one way", one_way_only, (THRESHOLDS,)),
+    Fault("a plan of thresholds states narrower noise than is drawn", changed(rounds._round, _louder), (THRESHOLDS,)),
+    Fault("a plan of thresholds states wider noise than is drawn", changed(rounds._round, _quieter), (THRESHOLDS,)),
+    Fault("a plan of thresholds for one step less", changed(rounds._rounds, _fewer_steps), (THRESHOLDS,)),
+    Fault(
+        "a plan of thresholds that reads the total",
+        method(ThresholdPlan, "release", lambda _, plan, counts, rng: _for_this_total(plan, counts, rng)),
+        (THRESHOLDS,),
+    ),
+    Fault("thresholds that nobody checks", lambda: patch.object(verify, "problems", lambda _: ()), (THRESHOLDS,)),
     Fault("a replaced record as one step", lambda: everywhere(ONE_RECORD, _one_step), (THRESHOLDS,)),
     *(
         Fault(f"{convert.__name__} a billionth too good", changed(convert, lambda x, *_, f=by: x * f), (CONVERSIONS,))

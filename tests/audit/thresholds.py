@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -27,15 +27,18 @@ from treedp_core.mechanisms.thresholds import sparse_vector as answering
 from treedp_core.mechanisms.thresholds.estimation import classification_level
 from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
 from treedp_core.mechanisms.thresholds.plans import provable_plan, tuned_plan
+from treedp_core.mechanisms.thresholds.public_bound import ThresholdPlan, plan_thresholds
 from treedp_core.mechanisms.thresholds.reduction import label_nodes
 from treedp_core.mechanisms.thresholds.schedule import paper_plan
 from treedp_core.mechanisms.thresholds.sparse_vector import Draw
 from treedp_core.noise.laws import TruncatedLaplace
 from treedp_core.noise.truncated_laplace import discrete_bound, discrete_delta, truncated_bound
+from treedp_core.plans import ReleasePlan
 from treedp_core.tree.path_tree import PathTree
 
 from .decimals import decimal, delta_of_group, digits
 from .neighbours import ADD, REPLACE, UNKNOWN, IntArray, Small, Who, neighbours, random_tree
+from .plans import data_on, for_more
 from .report import Leak, Report
 
 ONE = Who(ADD)
@@ -54,6 +57,7 @@ def audit(report: Report, rng: np.random.Generator, n: int) -> None:
         _refused(report, rng)
         _group(report, rng)
         _sparse_vector(report, rng)
+        _planned(report, rng, *_data(rng))
         if i % 2:
             _released(report, rng, *_data(rng), noise=("discrete", "continuous")[i // 2 % 2])
 
@@ -222,6 +226,15 @@ def _run(
 
     Empty nodes are asked about too. That leaving them out changes no law is a test of its own.
     """
+
+    def call(rng: np.random.Generator, **how: Any) -> Any:
+        return releases.release_with_thresholds(small.tree, counts, planner, who.unit, rng=rng, **how).release
+
+    return _recorded(partial(call, **settings), answers)
+
+
+def _recorded(call: Callable[[], Any], answers: Run | None) -> Run:
+    """Whatever a release asks and draws while it is called."""
     log: list[tuple[Any, IntArray]] = []
     tapes: list[Any] = []
     handed = None if answers is None else [drawn for _, drawn in answers.bounded]
@@ -237,8 +250,8 @@ def _run(
         patch.object(estimation, "bounded_noise", lambda *a, **k: Bounded(honest(*a, **k), log, handed)),
         patch.object(estimation, "Draw", draw),
     ):
-        found = releases.release_with_thresholds(small.tree, counts, planner, who.unit, **settings)
-    return Run(found.release.estimate, log, [call for tape in tapes for call in tape.calls])
+        found = call()
+    return Run(found.estimate, log, [call for tape in tapes for call in tape.calls])
 
 
 def _released(report: Report, rng: np.random.Generator, small: Small, data: IntArray, noise: str) -> None:
@@ -268,6 +281,64 @@ def _released(report: Report, rng: np.random.Generator, small: Small, data: IntA
             continue
         report.holds(bool(np.allclose(first.out, again.out, atol=1e-6)), f"{what}: another output on a neighbour")
     _whole_cost(report, what, first, small, settings, who)
+
+
+# ---------------------------------------------------------------- plans with a public bound, and what they state
+
+WHO = (Who(ADD), Who(ADD, 2), Who(REPLACE), Who(REPLACE, 2), Who(UNKNOWN), Who(UNKNOWN, 2, 2))
+
+
+def _planned(report: Report, rng: np.random.Generator, small: Small, data: IntArray) -> None:
+    """A release by a plan, replayed on all neighbours of the unit, and its statement against the noise drawn."""
+    who, bound = WHO[int(rng.integers(len(WHO)))], int(10 ** rng.uniform(3, 6))
+    how = {"alpha": float(rng.uniform(0.2, 0.9)), "epsilon": float(rng.uniform(0.5, 4)),
+           "delta": float(10 ** rng.uniform(-7, -2)), "rule": str(rng.choice(["tuned", "provable"]))}  # fmt: skip
+    try:
+        made = plan_thresholds(small.tree, who.unit, bound, **how)  # type: ignore[arg-type]
+    except InputError:  # a bound too small for thresholds
+        return
+    plan = ReleasePlan.of(made, data_on(small))
+    what = f"plan of thresholds {how} for at most {bound} on {small.parent} with {data.tolist()} for {who}"
+    first = _recorded(lambda: made.release(data @ small.below, np.random.default_rng(3)), None)
+    report.holds(first.bounded == [], f"{what}: draws for a total that is public")
+    for other in neighbours(small, data, who) if not first.bounded else ():
+        report.pairs += 1
+        near = other @ small.below
+        try:
+            again = _recorded(partial(made.release, near, np.random.default_rng(4)), Run(first.out, [], first.calls))
+        except (InputError, IndexError, Leak, oracle.TapeEnded) as error:
+            report.holds(False, f"{what}: {error}")
+            continue
+        report.holds(bool((first.out == again.out).all()), f"{what}: another output on a neighbour")
+    _stated(report, what, made, plan, who)
+
+
+def _stated(report: Report, what: str, made: ThresholdPlan, plan: ReleasePlan, who: Who) -> None:
+    """The rates and bounds that are drawn, against those stated; their losses and the unit's, against the promise."""
+    one = plan.thresholds
+    assert one is not None
+    report.holds(plan.verify() == (), f"{what}: {plan.verify()}")
+    summed, ends, rounds = Fraction(0), Fraction(0), []
+    for level, stated in zip(made.rounds.levels, one.rounds, strict=True):
+        a, b, one_sided, (t, end) = used_rates(level)
+        said = stated.threshold_rate, stated.query_rate, stated.pass_rate
+        report.holds(one_sided and (a, b, t) == tuple(map(Fraction, said)), f"{what}: states other noise than is drawn")
+        law = sparse_vector.pass_noise(level, "discrete")
+        report.holds((law.law.support, law.exceed) == (stated.pass_bound, stated.passes_above), f"{what}: other bound")
+        summed, ends = summed + a + b + t, ends + end
+        rounds.append((float(a), float(b), float(t), one_sided))
+    rare = Fraction(delta_together(rounds, one.epsilon)) if summed > Fraction(one.epsilon) else Fraction(0)
+    report.spent(what, min(summed, Fraction(one.epsilon)), one.epsilon)
+    report.holds(ends + rare <= Fraction(one.delta), f"{what}: delta of one record")
+    moves = who.relation == REPLACE or (who.relation == UNKNOWN and who.known_levels < len(plan.levels))
+    steps = who.contributions * (2 if moves else 1)
+    report.holds(steps * Fraction(one.epsilon) <= Fraction(plan.epsilon), f"{what}: epsilon of the unit")
+    report.holds(delta_of_group(one.epsilon, one.delta, steps) <= decimal(plan.delta), f"{what}: delta of the unit")
+    louder = tuple(replace(r, threshold_rate=1.1 * r.threshold_rate, query_rate=1.1 * r.query_rate) for r in one.rounds)
+    shorter = tuple(replace(r, pass_bound=int(0.9 * r.pass_bound)) for r in one.rounds)
+    for spoilt in (replace(one, rounds=louder), replace(one, rounds=shorter)):
+        report.holds(replace(plan, thresholds=spoilt).verify() != (), f"{what}: finds nothing wrong with {spoilt!r}")
+    report.holds(for_more(plan).verify() != (), f"{what}: holds for a record more")
 
 
 def _scaled(plan: Plan, epsilon: float, delta: float, n_levels: int, max_total: float) -> Plan:

@@ -290,8 +290,9 @@ def refuse_rounds(mechanism: str) -> None:
     if mechanism == THRESHOLDS.name:
         raise InputError(
             "NO_LEVEL_NOISE",
-            "Thresholds have no noise of levels to split, plan or hand over to a library: their rounds of sparse "
-            "vectors are run by TreeDP's core alone; choose another mechanism.",
+            "Thresholds have no noise of levels to split or hand over to a library: their rounds of sparse vectors are "
+            "run by TreeDP's core alone. Plan them with a public bound on the total (Release plan), or choose another "
+            "mechanism.",
         )
 
 

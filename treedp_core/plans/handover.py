@@ -67,6 +67,12 @@ def _about_noise(plan: Statement) -> Iterator[Reason]:
             "These programs measure counts of a tree's nodes; this plan's noise is on weighted sums of all bins, by "
             "a matrix that it does not hold: plan a tree, or release it with TreeDP's core.", "cdf", "Tree",
         )  # fmt: skip
+    if plan.thresholds is not None:
+        yield Reason(
+            "These libraries put noise on answers that are known beforehand; thresholds ask in each round what the "
+            "answers before left, by one-sided and bounded noise that they do not offer: release them with TreeDP's "
+            "core, or choose another mechanism.", "plan", "Mechanism",
+        )  # fmt: skip
     if plan.tuned is not None and not plan.tuned.is_private:
         told = "The budget or its split was tuned on the true counts, so that it is not private: choose another."
         yield Reason(told, "plan", "Budget split")

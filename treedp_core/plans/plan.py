@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from treedp_core.checks import InputError, echo
+from treedp_core.mechanisms.thresholds.public_bound import ThresholdPlan
 from treedp_core.plans import verify, words
 from treedp_core.plans.planned_noise import Made, planned, state, state_of_sums, true_error
 from treedp_core.plans.public_domain import Data
 from treedp_core.plans.statement import Statement
+from treedp_core.plans.thresholds.planned import state_of_rounds
 from treedp_core.plans.verify import does_not_hold, problems
 from treedp_core.privacy.prior_provenance import Origin
 from treedp_core.records import Dataset, strict_json
@@ -36,6 +38,7 @@ STYLE: Final = (
 
 
 CHECKED: Final = "Checked: the cost of every level, their total and the promise were worked out again from the scales."
+CHECKED_ROUNDS: Final = "Checked: what all rounds lose was composed again from their noise, and keeps the promise."
 
 
 def markdown(plan: Statement) -> str:
@@ -51,7 +54,7 @@ def markdown(plan: Statement) -> str:
         "## Open points", "", *(f"- [ ] {point}" for point in words.open_points(plan)), "",
         "## What is released", "", "| | |", "| --- | --- |",
         *(f"| {name} | {_code(text) if name in words.TYPED else text} |" for name, text in words.summary(plan)), "",
-        "## Levels", "", *body, "", _told(plan), "", wrong or CHECKED, "",
+        f"## {words.heading(plan)}", "", *body, "", _told(plan), "", wrong or _checked(plan), "",
     ])  # fmt: skip
 
 
@@ -74,16 +77,26 @@ def page(plan: Statement) -> str:
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         f"<style>{STYLE}</style></head><body><h1>{TITLE}</h1>{marked}<h2>Accounting statement</h2>"
         f"<blockquote>{html.escape(words.sentence(plan))}</blockquote><h2>Open points</h2><ul>{points}</ul>"
-        f"<h2>What is released</h2><table>{about}</table><h2>Levels</h2><table><tr>{head}</tr>{rows}</table>"
-        f"<p>{html.escape(_told(plan))}</p><p>{html.escape(wrong or CHECKED)}</p></body></html>\n"
+        f"<h2>What is released</h2><table>{about}</table><h2>{words.heading(plan)}</h2>"
+        f"<table><tr>{head}</tr>{rows}</table>"
+        f"<p>{html.escape(_told(plan))}</p><p>{html.escape(wrong or _checked(plan))}</p></body></html>\n"
     )
 
 
 def _told(plan: Statement) -> str:
+    if plan.thresholds is not None:
+        return (
+            "Costs and the error are rounded up; the plan's JSON has the exact numbers of every round. Nothing here "
+            "depends on a record."
+        )
     return (
         "Costs, sensitivities, scales and margins are rounded up. Errors are those of the noise; they depend on no "
         "record. A dash: not measured, or not known before the counts are."
     )
+
+
+def _checked(plan: Statement) -> str:
+    return CHECKED if plan.thresholds is None else CHECKED_ROUNDS
 
 
 def _code(text: str) -> str:
@@ -126,7 +139,7 @@ class ReleasePlan(Statement):
 
         Parameters
         ----------
-        made : Experiment, Split, CdfPlan, MatrixPlan or treedp_core.studies.topdown.Plan
+        made : Experiment, Split, CdfPlan, MatrixPlan, ThresholdPlan or treedp_core.studies.topdown.Plan
             What spends the budget.
         data : Dataset, or Bins of a CDF, or Subject of a top-down release
             Whose names and categories are stated; never its counts.
@@ -150,7 +163,13 @@ class ReleasePlan(Statement):
             ``BUDGET_EXCEEDED`` and ``PRIOR_OTHER`` of the ledger; what making the release ready refuses.
         """
         source = data if isinstance(data, Dataset) else counted
-        if isinstance(made, MatrixPlan):
+        if isinstance(made, ThresholdPlan):
+            if tuned is not None and tuned.spent:
+                raise InputError(
+                    "PRIOR_OTHER", "Thresholds have no split that a prior could be paid for; leave it out."
+                )
+            found = replace(state_of_rounds(made, data), tuned=tuned)
+        elif isinstance(made, MatrixPlan):
             found = replace(state_of_sums(made, data, source), tuned=tuned)
         else:
             found = state(planned(made, data, tuned, steps), data, source)

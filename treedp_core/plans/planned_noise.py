@@ -16,6 +16,7 @@ from treedp_core.checks import InputError, echo
 from treedp_core.errors import Tolerance, level_mean
 from treedp_core.experiment import Experiment, prepare, run, total_of
 from treedp_core.mechanisms import MECHANISMS, LevelNoise, refuse_rounds
+from treedp_core.mechanisms.thresholds.public_bound import ThresholdPlan
 from treedp_core.noise import DiscreteLaplace, Laplace, Law
 from treedp_core.plans.public_domain import Data, domain_of
 from treedp_core.plans.statement import (
@@ -103,7 +104,7 @@ class Planned:
         return self.accounting is Accounting.NUMERICAL and (self.tuned is None or not self.tuned.spent)
 
 
-Made = Experiment | Split | CdfPlan | DividedPlan | PartitionPlan | MatrixPlan | TopDownPlan
+Made = Experiment | Split | CdfPlan | DividedPlan | PartitionPlan | MatrixPlan | ThresholdPlan | TopDownPlan
 
 
 def state(noise: Planned, data: Data, source: Dataset | None) -> Statement:
@@ -118,7 +119,7 @@ def state(noise: Planned, data: Data, source: Dataset | None) -> Statement:
         raise InputError("PLAN_LAW", f"No plan can state the promise of {echo(noise.law)} noise: it is its author's.")
     law = NoiseLaw(noise.law)
     ledger = Ledger(noise.unit, law.currency, noise.total, noise.tuned, _finite(noise.per_level))
-    recipe = _recipe(source)
+    recipe = recipe_of(source)
     total_records = int(data.counts.sum()) if isinstance(data, CountedBins) else data.total
     return Statement(
         title=data.name,
@@ -127,7 +128,7 @@ def state(noise: Planned, data: Data, source: Dataset | None) -> Statement:
         released=noise.released,
         unit=noise.unit,
         spread=noise.spread if noise.unit.contributions > 1 else Spread.STACKED,
-        bounded=_bounded(source, noise.unit),
+        bounded=bound_of(source, noise.unit),
         weighted=recipe.weight != "" or (source is not None and source.report.largest > 1),
         recipe=recipe,
         read_by="" if source is None else source.read_by,
@@ -155,7 +156,7 @@ def state_of_sums(made: MatrixPlan, data: Data, source: Dataset | None) -> State
     """
     if not isinstance(data, CountedBins) or data.n_bins != made.matrix.n_bins:
         raise InputError("PLAN_DATA", "Expected the bins whose cumulative counts are released.")
-    unit, law, recipe = made.settings.unit, NoiseLaw(made.settings.mechanism), _recipe(source)
+    unit, law, recipe = made.settings.unit, NoiseLaw(made.settings.mechanism), recipe_of(source)
     matrix, promise = _matrix(made, law), made.guarantee
     return Statement(
         title=data.name,
@@ -164,7 +165,7 @@ def state_of_sums(made: MatrixPlan, data: Data, source: Dataset | None) -> State
         released=CUMULATIVE,
         unit=unit,
         spread=Spread.STACKED,
-        bounded=_bounded(source, unit),
+        bounded=bound_of(source, unit),
         weighted=recipe.weight != "" or (source is not None and source.report.largest > 1),
         recipe=recipe,
         read_by=source.read_by if source is not None else "",
@@ -386,10 +387,11 @@ def _names(data: Data, n_levels: int) -> tuple[str, ...]:
     return ("all", *(f"level {i} of {what}" for i in range(1, n_levels)))
 
 
-def _bounded(source: Dataset | None, unit: ProtectedUnit) -> Bounded:
-    """The count enforces the bound where a column names units and no more of their rows were counted."""
-    return Bounded.COUNTED if 0 < _recipe(source).bound <= unit.contributions else Bounded.CLAIMED
+def bound_of(source: Dataset | None, unit: ProtectedUnit) -> Bounded:
+    """Return who enforces the bound: the count, where a column names units and no more of their rows were counted."""
+    return Bounded.COUNTED if 0 < recipe_of(source).bound <= unit.contributions else Bounded.CLAIMED
 
 
-def _recipe(source: Dataset | None) -> Recipe:
+def recipe_of(source: Dataset | None) -> Recipe:
+    """Return how rows became records; as they are where nothing is known of them."""
     return Recipe() if source is None else source.report.recipe

@@ -12,6 +12,7 @@ from typing import Final
 
 from treedp_core import checks
 from treedp_core.checks import InputError
+from treedp_core.plans.thresholds.statement import Thresholds
 from treedp_core.privacy import RHO_HIGH, Currency, Precision, ProtectedUnit, Spread
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.prior_provenance import SYMBOL, Origin
@@ -44,6 +45,8 @@ class NoiseLaw(enum.Enum):
     DISCRETE_LAPLACE = "discrete_laplace"
     GAUSSIAN = "gaussian"
     DISCRETE_GAUSSIAN = "discrete_gaussian"
+    THRESHOLDS = "thresholds"
+    """No law of levels: the rounds of `Statement.thresholds`, all in whole numbers."""
 
     @property
     def label(self) -> str:
@@ -58,7 +61,7 @@ class NoiseLaw(enum.Enum):
     @property
     def precision(self) -> Precision:
         """Whether its promise holds for the numbers that leave the computer."""
-        return Precision.EXACT if self.value.startswith("discrete") else Precision.IDEAL
+        return Precision.IDEAL if self in (NoiseLaw.LAPLACE, NoiseLaw.GAUSSIAN) else Precision.EXACT
 
 
 class Bounded(enum.Enum):
@@ -329,6 +332,8 @@ class Statement:
         The plug-in that read the file, which nobody has reviewed; empty where TreeDP did.
     matrix : SumsOfBins or None
         Where the noise is on weighted sums of all bins; then level 0 is all records and level 1 the sums.
+    thresholds : Thresholds or None
+        Where counts come from thresholds; then no level has noise of its own.
     credit : str
         Source, date and licence of published records, which every copy must say; empty for others.
     """
@@ -354,6 +359,7 @@ class Statement:
     accounting: Accounting | None = None
     read_by: str = ""
     matrix: SumsOfBins | None = None
+    thresholds: Thresholds | None = None
     recipe: Recipe = field(default_factory=Recipe)
     credit: str = ""
 
@@ -379,7 +385,11 @@ class Statement:
         checks.number("charged", self.charged, low=0, high=MOST_RECORDS, code=CODE)
         checks.number("epsilon", self.epsilon, low=0, high=MOST_RECORDS, code=CODE)
         checks.delta(self.delta)
-        _expect(self.currency is Currency.RHO or self.delta == 0, "delta = 0 where the budget is in epsilon")
+        in_rounds = self.thresholds is not None
+        _expect(in_rounds == (self.law is NoiseLaw.THRESHOLDS), "rounds where the law is thresholds, and only there")
+        _expect(not in_rounds or self.matrix is None, "thresholds or a matrix, not both")
+        has_delta = self.currency is Currency.RHO or in_rounds
+        _expect(has_delta or self.delta == 0, "delta = 0 where the budget is in epsilon")
         _expect(self.matrix is None or len(self.levels) == 2, "two levels beside a matrix: all records, and its sums")
         known = self.true_error is None or len(self.true_error.by_level) == len(self.levels)
         _expect(known, "an error on the true counts for each level")

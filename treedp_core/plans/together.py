@@ -107,7 +107,9 @@ def together(plans: Sequence[Statement], delta: float | None = None) -> Together
 def _composed(plans: Sequence[Statement], delta: float) -> float | None:
     """Epsilon of all noises at once; None where some cannot be composed."""
     if any(
-        one.law is NoiseLaw.GAUSSIAN or one.matrix is not None or (one.tuned is not None and one.tuned.spent)
+        one.law in (NoiseLaw.GAUSSIAN, NoiseLaw.THRESHOLDS)
+        or one.matrix is not None
+        or (one.tuned is not None and one.tuned.spent)
         for one in plans
     ):
         return None

@@ -16,6 +16,7 @@ from typing import Final
 
 from treedp_core.plans.composition import composed_delta
 from treedp_core.plans.statement import NoiseLaw, PlannedLevel, Statement, SumsOfBins
+from treedp_core.plans.thresholds.verify import added_up, problems_of_rounds, round_costs
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.unit import NeighbouringRelation, Spread
 from treedp_core.words import privacy_text, promise_text
@@ -34,6 +35,9 @@ Moved = tuple[int, int]
 
 def problems(plan: Statement) -> tuple[str, ...]:
     """Return what does not hold in a plan, a sentence each; nothing where all does."""
+    if plan.thresholds is not None:
+        found = problems_of_rounds(plan, plan.thresholds)
+        return tuple(itertools.chain(_of_shape(plan), _of_levels(plan), found))
     return tuple(itertools.chain(_of_shape(plan), _of_levels(plan), _of_total(plan), _of_noise(plan)))
 
 
@@ -44,11 +48,18 @@ def does_not_hold(found: tuple[str, ...]) -> str:
 
 def cost(plan: Statement) -> Fraction:
     """Return what the levels cost, from their scales alone: the most that a unit's coming, going or change can lose."""
+    if plan.thresholds is not None:
+        return plan.thresholds.steps * Fraction(plan.thresholds.epsilon)
     return sum(_worst(plan), Fraction(0))
 
 
 def running_costs(plan: Statement) -> list[float]:
-    """Return that cost added up level by level, and last with what the split was tuned on, if that cost anything."""
+    """Return that cost added up level by level, and last with what the split was tuned on, if that cost anything.
+
+    Of thresholds round by round: the sum may be above what all rounds lose together.
+    """
+    if plan.thresholds is not None:
+        return added_up(round_costs(plan.thresholds))
     spent = [Fraction(plan.tuned.spent)] if plan.tuned is not None and plan.tuned.spent else []
     return [float(total) for total in itertools.accumulate([*_worst(plan), *spent])]
 

@@ -8,9 +8,10 @@ from fractions import Fraction
 from typing import Final
 
 from treedp_core.errors import METRICS
-from treedp_core.mechanisms import MECHANISMS
+from treedp_core.mechanisms import RELEASES
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Law
 from treedp_core.plans.statement import TABLE, Bounded, Categories, NoiseLaw, PlannedLevel, Statement, SumsOfBins
+from treedp_core.plans.thresholds import words as rounds
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.chains import WHOLE_FROM_THE_ROOT
 from treedp_core.privacy import Currency, NeighbouringRelation, Precision
@@ -94,7 +95,8 @@ def _released(plan: Statement) -> str:
     released = plan.released.capitalize()
     if plan.is_of_sums:
         released = f"Sums of {_named(plan.recipe.value)}, in steps of {edge_text(plan.recipe.grid)},"
-    return f"{released} {joined} a tree of {levels} ({names}) and {leaves} will be released."
+    how = "" if plan.thresholds is None else f" {rounds.released(plan.thresholds, noun(plan))}"
+    return f"{released} {joined} a tree of {levels} ({names}) and {leaves} will be released.{how}"
 
 
 def _named(name: str) -> str:
@@ -135,6 +137,8 @@ def noun(plan: Statement) -> str:
 
 
 def _noise(plan: Statement) -> str:
+    if plan.thresholds is not None:
+        return rounds.noise(plan.thresholds, noun(plan))
     noisy = [(i, one) for i, one in enumerate(plan.levels) if one.scale is not None]
     if not noisy:
         return "No level needs noise."
@@ -157,7 +161,7 @@ def _exact(plan: Statement) -> list[str]:
     if plan.matrix is not None:
         return ["The number of records is published exactly."] if plan.levels[0].is_public else []
     public = [i for i, one in enumerate(plan.levels) if one.is_public]
-    skipped = [i for i, one in enumerate(plan.levels) if one.amount == 0]
+    skipped = [i for i, one in enumerate(plan.levels) if one.amount == 0 and plan.thresholds is None]
     if public:
         told.append(f"{_levels(public)} is published exactly, as no unit can change it." if len(public) == 1
                     else f"{_levels(public)} are published exactly, as no unit can change them.")  # fmt: skip
@@ -171,6 +175,9 @@ def _levels(which: list[int]) -> str:
 
 
 def _cost(plan: Statement) -> str:
+    if plan.thresholds is not None:
+        told = "" if plan.tuned is None else f" Its budget was tuned on {plan.tuned.kind.value}."
+        return f"{rounds.cost(plan.thresholds, plan.epsilon, plan.delta)}{told}"
     costs = [one.amount for one in plan.levels if one.amount]
     terms = " + ".join(map(privacy_text, costs)) if len(set(costs)) > 1 else _equal(costs)
     paid = 0.0 if plan.tuned is None else plan.tuned.spent
@@ -211,6 +218,8 @@ def _way(plan: Statement) -> Accounting | None:
 
 def conversion(plan: Statement) -> str:
     """Return how the total becomes the promise, in words."""
+    if plan.thresholds is not None:
+        return rounds.conversion(plan.thresholds)
     if plan.currency is Currency.EPSILON:
         return "none: ε adds up over the levels"
     which = {
@@ -284,7 +293,7 @@ def domain(plan: Statement) -> str:
 
 def law(plan: Statement) -> str:
     """Return what the mechanism is called."""
-    return MECHANISMS[plan.law.value].label
+    return RELEASES[plan.law.value].label
 
 
 # ---- what is open
@@ -356,6 +365,7 @@ def _about_noise(plan: Statement) -> list[str]:
         if plan.delta and plan.delta_fits is None else "",
         "Continuous noise keeps its promise in exact arithmetic only: choose its discrete law, or a library that draws "
         "it safely." if continuous else "",
+        "" if plan.thresholds is None else rounds.open_point(plan.thresholds, noun(plan)),
         "The plan holds the SHA-256 of its matrix only: keep the matrix with it, as a search may end at another one on "
         "another computer." if plan.matrix is not None else "",
         "Releases of the same records add up: note this one in the ledger of all releases.",
@@ -379,12 +389,9 @@ def summary(plan: Statement) -> list[tuple[str, str]]:
         ("Tree", f"{plural(len(plan.levels), 'level')}, {plural(plan.levels[0].leaves, 'leaf', 'leaves')}")
         if plan.matrix is None
         else ("Matrix", matrix(plan.matrix)),
-        (
-            "Mechanism",
-            f"{law(plan)} noise, independent on every "
-            f"{'sum' if plan.matrix is not None or plan.is_of_sums else 'count of a level'}",
-        ),
+        ("Mechanism", mechanism(plan)),
         ("Post-processing", steps(plan)),
+        *([] if plan.thresholds is None else [("Error", rounds.accuracy(plan.thresholds, noun(plan)))]),
         *([("Certificate", certificate(plan))] if reaches_of_all(plan) else []),
         ("Tuned on", tuned(plan)),
         ("Cost", f"{plan.symbol} = {of_total(plan)}"),
@@ -392,6 +399,19 @@ def summary(plan: Statement) -> list[tuple[str, str]]:
         ("Promise", promise(plan)),
     ]
     return rows
+
+
+def mechanism(plan: Statement) -> str:
+    """Return what makes the release private, in words."""
+    if plan.thresholds is not None:
+        return f"{law(plan)}, {plural(len(plan.thresholds.rounds), 'round')}: {rounds.THEOREM}"
+    which = "sum" if plan.matrix is not None or plan.is_of_sums else "count of a level"
+    return f"{law(plan)} noise, independent on every {which}"
+
+
+def heading(plan: Statement) -> str:
+    """Return what the rows of `level_table` are."""
+    return "Levels" if plan.thresholds is None else "Rounds"
 
 
 def reaches_of_all(plan: Statement) -> list[float]:
@@ -465,7 +485,12 @@ def tuned(plan: Statement) -> str:
 
 
 def level_table(plan: Statement) -> Table:
-    """Return the levels as columns of words, for people; a column of errors on the true counts says so."""
+    """Return the levels as columns of words, for people; a column of errors on the true counts says so.
+
+    Of thresholds the rounds.
+    """
+    if plan.thresholds is not None:
+        return rounds.table(plan.thresholds, noun(plan))
     levels = plan.levels
     scale = "σ" if plan.currency is Currency.RHO else "scale b"
     sensitivity = "L2 sensitivity" if plan.currency is Currency.RHO else "L1 sensitivity"

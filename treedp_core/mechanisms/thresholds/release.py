@@ -77,6 +77,7 @@ def release_with_thresholds(
     rng: np.random.Generator,
     noise: Noise = "discrete",
     clamp_share: float = 0.0,
+    max_total: float | None = None,
     watch: Watch | None = None,
     provenance: Provenance = Provenance.SIMULATION,
 ) -> ThresholdRelease:
@@ -96,6 +97,8 @@ def release_with_thresholds(
     noise : {"discrete", "continuous"}
     clamp_share : float
         Part of epsilon and delta for the clamp of Lemma 3.3, in [0, 1); 0 leaves it out. The paper takes 1/2.
+    max_total : float, optional
+        Bound on the root's count that everybody knows, in records: nothing is then spent on one. Never from the counts.
     watch : Watch, optional
         Asked before every round; the rounds count a hundred steps in all.
     provenance : Provenance
@@ -124,8 +127,8 @@ def release_with_thresholds(
     assert paths.node_edge is not None
     promise = threshold_guarantee(unit, float(epsilon), float(delta), noise)
     return release_at_nodes(
-        paths, paths.node_edge, tree.level_of, planner, promise, rng, clamp_share=clamp_share, watch=watch,
-        provenance=provenance,
+        paths, paths.node_edge, tree.level_of, planner, promise, rng, clamp_share=clamp_share,
+        max_total=max_total, watch=watch, provenance=provenance,
     )  # fmt: skip
 
 
@@ -138,6 +141,7 @@ def release_at_nodes(
     rng: np.random.Generator,
     *,
     clamp_share: float = 0.0,
+    max_total: float | None = None,
     watch: Watch | None = None,
     provenance: Provenance = Provenance.SIMULATION,
 ) -> ThresholdRelease:
@@ -151,6 +155,8 @@ def release_at_nodes(
         Each node at most once, as a second clamp of a node spends again; edge -1 for one without records.
     promise : Guarantee
         Of `threshold_guarantee`; its precision says which noise keeps it.
+    max_total : float, optional
+        As in `release_with_thresholds`.
 
     Raises
     ------
@@ -165,6 +171,7 @@ def release_at_nodes(
     rest = shares(eps, d, 1 - Fraction(part), 1 - Fraction(part))
     refuse_small_part("Labelling nodes for one record", rest[0], promise.epsilon)
     known = float(paths.total) if unit.total_is_public else None
+    known = known if max_total is None else max_total
     run = estimate(paths, planner, *rest, rng, noise=noise, max_total=known, watch=watch)
     values, reach = run.values(edge, level), None
     if unit.total_is_public:

@@ -81,24 +81,43 @@ window.history.pushState = (state, title, url) => {
 };
 
 // After Back or Forward what the server still says of the page that was left is no entry of the one that came.
+const MOST_ASKED = 2;
 let left = null;
+let asks = 0; // that are left since Back or Forward: none once somebody touches the page
 
-window.addEventListener('popstate', () => (left = app ? app.data.travels[0] : null));
+window.addEventListener('popstate', event => {
+  left = app ? app.data.travels[0] : null;
+  if (event.isTrusted) asks = MOST_ASKED;
+});
+for (const touch of ['pointerdown', 'keydown']) window.addEventListener(touch, () => (asks = 0), true);
 
-function isOld([count, link]) {
-  if (left === null) return false;
-  const [here, there] = [new URLSearchParams(window.location.search), new URLSearchParams()];
-  for (const name of [...KEPT, 'no_page']) here.delete(name);
-  for (const [name, texts] of Object.entries(link)) for (const text of texts) there.append(name, text);
-  for (const one of [here, there]) one.sort();
-  if (count === left || `${here}` !== `${there}`) return true;
-  left = null;
-  return false;
+function sorted(pairs) {
+  const query = new URLSearchParams(pairs);
+  for (const name of [...KEPT, 'no_page']) query.delete(name);
+  query.sort();
+  return `${query}`;
+}
+
+function isOld({ query, travels: [count, link] }) {
+  const here = sorted(window.location.search);
+  if (left !== null) {
+    const there = Object.entries(link).flatMap(([name, texts]) => texts.map(text => [name, text]));
+    if (count === left || here !== sorted(there)) return true;
+    left = null;
+  }
+  // A control that was let go of just before has said its value late, and the server undone what it was asked for.
+  const isUndone = asks > 0 && here !== sorted(query);
+  if (isUndone) {
+    asks -= 1;
+    window.dispatchEvent(new PopStateEvent('popstate', { state: window.history.state }));
+  }
+  return isUndone;
 }
 
 // Shows the query of a page: in place, or as a new entry where the page has changed its view.
-function write({ page, pages, view, query, travels }) {
-  if (isOld(travels)) return;
+function write(said) {
+  if (isOld(said)) return;
+  const { page, pages, view, query } = said;
   const url = new URL(window.location.href);
   const name = url.pathname.replace(/\/+$/, '').split('/').pop();
   if (page ? name !== page : pages.includes(name)) return; // the browser has moved on

@@ -171,13 +171,53 @@ def test_an_answer_that_comes_after_back_is_no_entry_of_the_history(page: Any, s
         page.evaluate("history.back()")
         page.wait_for_function("url => window.location.href !== url", arg=before_it)
     said += until_it_says_no_more(page, answers)
-    for socket, message in said:
+    while said:  # what was undone is asked for once more
+        socket, message = said.pop(0)
         socket.send(message)
         page.wait_for_timeout(5)
+        said += answers
+        answers.clear()
     waits = False
     settle(page)
     assert (page.url, entries(page)) == ({1: first, 2: f"{server.url}/multiplicative"}[times], before + 1)
     expect(page.get_by_role("radio", name=names[2 - times], exact=True)).to_be_checked()
+
+
+@pytest.mark.parametrize("pause", [30, 1000], ids=["before_it_is_seen", "after_it_is_seen"])
+def test_a_value_that_is_said_late_does_not_undo_back(page: Any, server: LiveServer, pause: int) -> None:
+    """A slider that was let go of says its value once more: behind Back, that took the page forward again."""
+    words: list[Any] = []
+    waits = False
+
+    def between(socket: Any) -> None:
+        there = socket.connect_to_server()
+        there.on_message(socket.send)
+        socket.on_message(lambda message: words.append((there, message)) if waits else there.send(message))
+
+    page.route_web_socket("**/_stcore/stream", between)
+    visit(page, f"{server.url}/multiplicative")
+    views, switch = PAGES["multiplicative"].views, PAGES["multiplicative"].switch
+    for view in views[1:3]:
+        before, first = entries(page), page.url
+        page.get_by_role("radio", name=switch.label_of(view.name), exact=True).click()
+        settle(page)
+    waits = True
+    slider(page).focus()
+    page.keyboard.press("ArrowRight")
+    late = until_it_says_no_more(page, words)
+    page.evaluate("history.back()")
+    page.wait_for_url(first)
+    page.wait_for_timeout(300)
+    back = list(words)
+    assert late and back
+    waits = False
+    for one in (back, late):
+        for there, message in one:
+            there.send(message)
+        page.wait_for_timeout(pause)
+    settle(page)
+    assert (page.url, entries(page), budget(page)) == (first, before + 1, "1")
+    expect(page.get_by_role("radio", name=switch.label_of(views[1].name), exact=True)).to_be_checked()
 
 
 def test_an_embedded_page_stays_embedded(page: Any, server: LiveServer) -> None:

@@ -13,6 +13,7 @@ from oracles_smallest import smallest_epsilon, tail, variances
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.budget import Ask, Inverse, Problem, Target, smallest_budget
 from treedp_core.studies.budget.splits.branch_and_bound import Box, Search
+from treedp_core.studies.budget.splits.level_chain import LevelChain
 from treedp_core.studies.budget.splits.optimum import optimum
 from treedp_core.studies.budget.targets.finalize_split import Truth
 from treedp_core.studies.budget.targets.inverse import needed
@@ -306,3 +307,67 @@ def test_the_best_split_where_unknown_levels_cost_double_is_certified() -> None:
         charges = np.maximum(shares.sum(axis=1), 2.0 * shares[:, 2:].sum(axis=1))
         errors = np.sqrt(problem.loss(0.7 * shares / charges[:, None] + 1e-12))
         assert errors.min() >= best.error * (1 - 1e-9) >= best.lower_bound * (1 - 1e-9)
+
+
+# ---- level chains
+
+
+def chain_of(problem: Problem, sizes: dict[int, float]) -> LevelChain:
+    limits = Requirements(problem, [Bound(problem, Target(i, Ask.RMSE, size)) for i, size in sizes.items()]).limits
+    assert limits is not None and LevelChain.fits(problem)
+    return LevelChain(problem, limits)
+
+
+@pytest.mark.parametrize("law", ["laplace", "discrete_laplace"])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_bound_of_chains_stays_below_the_oracle_whatever_total_is_known(law: str, seed: int) -> None:
+    """A total that is known only a fifth too large must not lift the bound, and the bound still comes near."""
+    branching, unit, sizes = random_case(RNG(seed))
+    branching = branching[:3]
+    sizes = {level: size for level, size in sizes.items() if level <= len(branching)} or {len(branching): 5.0}
+    slow = oracle(branching, unit, sizes)
+    problem = problem_on(branching, unit, law)
+    if law != "laplace":
+        slow = found_total = smallest_budget(problem, [Target(i, Ask.RMSE, s) for i, s in sizes.items()]).total
+        assert found_total <= oracle(branching, unit, sizes) * (1 + 1e-5)
+    for much in (1.0, 1.2):
+        bound = chain_of(problem, sizes).bound(lambda split, much=much: much * slow, 1e-4, 150)
+        assert 0.98 * slow <= bound <= slow * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("unit", [ADD, REPLACE, UNKNOWN], ids=lambda unit: unit.relation.value)
+def test_no_chain_in_a_box_costs_less_than_its_bound(unit: ProtectedUnit) -> None:
+    """Random boxes on a coarse grid, and random chains in them that keep to the limits."""
+    rng, problem = RNG(8), problem_on((3, 2, 4), unit)
+    chain, held = chain_of(problem, {1: 3.0, 2: 5.0, 3: 4.0}), 0
+    for _ in range(60):
+        box = chain._whole(20.0)
+        box.step, scale = 0.3, box.step / 0.3
+        centre = np.sort(rng.uniform(scale * box.low, scale * box.high))[::-1]
+        box.low, box.high = np.floor(centre - rng.integers(1, 9)).astype(int), np.ceil(centre + 2.0).astype(int)
+        inside = np.exp(0.3 * rng.uniform(box.low, box.high, (200, centre.size)))
+        inside = np.minimum.accumulate(inside, axis=1)
+        kept = [one for one in inside if (np.cumsum(chain.energy / one) <= chain.largest).all()]
+        kept = [one for one in kept if (one >= np.exp(0.3 * box.low)).all()]
+        chain._solve(box, 1e9, 8)
+        for one in kept:
+            assert float(problem.charge(chain.amounts(one))) >= box.bound * (1 - 1e-9)
+        held += bool(kept)
+    assert held > 20
+
+
+def test_a_chain_has_the_variances_of_its_split() -> None:
+    for unit in (ADD, REPLACE):
+        problem, chain = problem_on((3, 2, 4), unit), chain_of(problem_on((3, 2, 4), unit), {2: 5.0, 3: 4.0})
+        one = np.array([0.9, 0.9, 0.4, 0.1])[4 - chain.levels.size :]
+        found = problem.node_variance(chain.amounts(one))[problem.tree.level_start[chain.levels]]
+        np.testing.assert_allclose(np.square(chain.leaves) * np.cumsum(chain.energy / one), found, rtol=1e-12)
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_ten_levels_are_certified_too(quick: bool) -> None:
+    """Of 1,023 sets of levels the best are closer to each other than one in a hundred."""
+    found = found_for((2,) * 9, ADD, dict.fromkeys(range(10), 10.0), quick=quick)
+    assert found.gap <= 1e-3 and (found.amounts > 0).sum() == 4
+    q = (found.amounts / 1.0) ** 2 / 2.0
+    assert np.sqrt(variances((2,) * 9, q)).max() == pytest.approx(10.0, rel=1e-6)

@@ -35,6 +35,7 @@ import numpy as np
 
 from treedp_core.privacy.rounding import smallest_root
 from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.budget.splits.level_chain import BOXES, BOXES_AT_ONCE, LevelChain
 from treedp_core.tree import AnyArray, FloatArray, IntArray
 
 Wanted = Callable[[FloatArray], tuple[FloatArray, Callable[[int], FloatArray]]]
@@ -109,6 +110,8 @@ class Search:
     effort: int = EFFORT
     most_polished: int = POLISHED
     steps: int = 0
+    chain: LevelChain | None = None
+    at_once: bool = False
     best: FloatArray = field(init=False)
     violated: float = field(init=False)
     value: float = field(init=False, default=np.inf)
@@ -355,8 +358,29 @@ class Search:
         """Return the best split from starts (n_levels,) on, and the bound."""
         watch, left = self.problem.watch, self.steps - self.steps // 2
         for start in watch.over(starts, self.steps // 2):
-            self.try_from(start[self.levels])
-        self.toggle()
+            if self.at_once and self.chain is not None:
+                self.offer(self.fitted(start[self.levels]))
+            else:
+                self.try_from(start[self.levels])
+        if self.chain is not None:
+            lower = self.chain.bound(self._known, self.gap, BOXES_AT_ONCE if self.at_once else BOXES)
+        if not (self.at_once and self.chain is not None):
+            self.toggle()
+        if self.chain is None:
+            lower = self._by_boxes(left)
+        self.ends.sort(key=lambda end: end[0])
+        ends = tuple(self.whole(end) for _, end in self.ends)
+        return Certified(self.whole(self.best), self.value, lower, ends)
+
+    def _known(self, split: FloatArray | None) -> float:
+        """The best value after a look at a split (n_levels,)."""
+        if split is not None:
+            self.try_from(split[self.levels])
+        return self.value
+
+    def _by_boxes(self, left: int) -> float:
+        """A bound of every split; `left` hundredths of the work are told of."""
+        watch = self.problem.watch
         for _, end in self.ends[:FEW]:
             self.cut_at(self.precisions(self.floored(end))[0], None)
         high = self.value if self.total is None else self.total
@@ -378,11 +402,8 @@ class Search:
                 number += 1
         watch.step(left)
         lowest = min([bound for bound, _, _ in queue], default=np.inf)
-        self.ends.sort(key=lambda end: end[0])
-        ends = tuple(self.whole(end) for _, end in self.ends)
         # boxes were left out by their bounds, and parts of boxes that hold nothing below the best value less the gap
-        lower = min(lowest, self.left_out, self.value * (1.0 - self.gap * self.has_shrunk))
-        return Certified(self.whole(self.best), self.value, lower, ends)
+        return float(min(lowest, self.left_out, self.value * (1.0 - self.gap * self.has_shrunk)))
 
     left_out: float = field(init=False, default=np.inf)
     has_shrunk: bool = field(init=False, default=False)

@@ -22,6 +22,7 @@ from treedp_core.privacy.rounding import smallest, smallest_root
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.quotient import sweeps
 from treedp_core.studies.budget.splits.branch_and_bound import AT_ONCE, EFFORT, GAP, POLISHED, Search
+from treedp_core.studies.budget.splits.level_chain import LevelChain
 from treedp_core.studies.budget.splits.optimum import SMALLEST, simple_splits
 from treedp_core.studies.budget.targets.finalize_split import MOST, TRUE_ROUNDS, Truth, admitted
 from treedp_core.studies.budget.targets.relaxation import Requirements, least_total
@@ -301,9 +302,12 @@ def _otherwise(
 def _search(problem: Problem, wanted: Requirements, effort: int, *, quick: bool, steps: int = 0) -> Search:
     size = max(1.0, problem.quotient.n_classes / MANY_CLASSES)
     most, polished = (AT_ONCE, POLISHED_AT_ONCE) if quick else (effort, POLISHED)
+    limits = wanted.limits if LevelChain.fits(problem) else None
+    chain = None if limits is None or np.isinf(limits).all() else LevelChain(problem, limits)
     return Search(
         problem, wanted, wanted.concave, wanted.homogeneous, gap=LINEAR_GAP if problem.noise.normal else GAP,
         effort=max(AT_ONCE, int(most / size)), most_polished=max(FEWEST_POLISHED, int(polished / size)), steps=steps,
+        chain=chain, at_once=quick,
     )  # fmt: skip
 
 

@@ -214,6 +214,24 @@ class Requirements:
         """Which of the functions are concave, (n,) bool: their tangents lie above them."""
         return np.array([bound.convex for bound in self.bounds] + [True] * len(self.caps))
 
+    @property
+    def limits(self) -> FloatArray | None:
+        """The largest variance of each level, (n_levels,), inf where nothing is asked.
+
+        None unless the nodes of a level share one. An average or a share enters by what is proved of it.
+        """
+        n = self.problem.tree.n_levels
+        if self.problem.quotient.n_classes != n:
+            return None
+        one, found = np.ones(n), np.full(n, math.inf)
+        for bound, factor in zip(self.bounds, self.factors, strict=True):
+            if bound.convex:
+                level = bound.target.level
+                found[level] = min(found[level], 1.0 / (factor * bound.of_variances(one)[0][0]))
+        for cap in self.caps:
+            found = np.minimum(found, 1.0 / np.maximum(cap, TINY))
+        return np.where(found < 0.5 / TINY, found, math.inf)
+
     def __call__(self, q: FloatArray) -> tuple[FloatArray, Callable[[int], FloatArray]]:
         """Values at precisions (n_levels,), and what gives the derivative of each."""
         found = sweeps(self.problem.quotient, q)

@@ -51,6 +51,7 @@ BOXES: Final = 1000
 BOXES_AT_ONCE: Final = 24
 """The same while a hand moves a target."""
 KEPT: Final = 12
+MOST_WEIGHT: Final = 1.0 - 1e-6
 HOLE: Final = 3
 SLACK: Final = 1e-9
 """By how much limits are raised and bounds lowered for rounding."""
@@ -244,7 +245,7 @@ class LevelChain:
             radius = radius * (1.0 if not i else 1.5 if is_new else 0.5)
             matrix = np.array([np.append(-slope * unit, 1.0) for _, slope in cuts])
             low, high = np.maximum(best - radius, 0.0) / unit, (best + radius) / unit
-            high[-1] = min(high[-1], 1.0)
+            high[-1] = min(high[-1], MOST_WEIGHT)
             one: Any = linprog(
                 np.append(np.zeros(n + 1), -1.0), A_ub=matrix, b_ub=[value for value, _ in cuts],
                 bounds=[*zip(low.tolist(), high.tolist(), strict=True), (None, None)], method="highs",

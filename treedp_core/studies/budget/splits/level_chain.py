@@ -154,7 +154,7 @@ class LevelChain:
         return problem.law in AMOUNTS and one_class and paid.size >= sizes.size - 1 and bool((np.diff(sizes) > 0).all())
 
     def cost(self, level: int, information: FloatArray) -> FloatArray:
-        """What information (...) of a level costs by itself, without what doubles it."""
+        """What information of a level costs by itself, shape of `information`, without what doubles it."""
         return np.asarray(self.sensitivity[level] * AMOUNTS[self.problem.law](information / self.leaves[level]))
 
     def costs(self, chain: FloatArray) -> FloatArray:
@@ -215,13 +215,10 @@ class LevelChain:
 
     def _solve(self, box: Box, aim: float, rounds: int) -> tuple[Tables, Sweep]:
         """Improve the multipliers of a box until its bound reaches the aim, or for so many rounds."""
-        from scipy.optimize import linprog
-
         tables, found = Tables(self, box), Sweep()
         if tables.is_empty:
             box.bound = np.inf
             return tables, found
-        n = box.low.size
         unit = np.append(np.where(self.asked, aim / np.where(self.asked, self.own, 1.0), 1.0), 1.0)
         at = np.append(box.multipliers, box.weight)
         best, radius = at, 0.5 * unit / self.asked.sum()
@@ -243,19 +240,30 @@ class LevelChain:
             chains.append(sweep.chain)
             cuts.append(self._cut_of(sweep.chain, tables))
             radius = radius * (1.0 if not i else 1.5 if is_new else 0.5)
-            matrix = np.array([np.append(-slope * unit, 1.0) for _, slope in cuts])
-            low, high = np.maximum(best - radius, 0.0) / unit, (best + radius) / unit
-            high[-1] = min(high[-1], MOST_WEIGHT)
-            one: Any = linprog(
-                np.append(np.zeros(n + 1), -1.0), A_ub=matrix, b_ub=[value for value, _ in cuts],
-                bounds=[*zip(low.tolist(), high.tolist(), strict=True), (None, None)], method="highs",
-            )  # fmt: skip
-            if one.status != 0 or -one.fun - found.bound < 1e-4 * aim:
+            most, at = self._most(cuts, best, radius, unit)
+            if most - found.bound < 1e-4 * aim:
                 break
-            at = np.maximum(one.x[:-1], 0.0) * unit
         box.multipliers, box.weight, box.chains = best[:-1], float(best[-1]), chains[-KEPT:]
         box.bound = max(box.bound, found.bound)
         return tables, found
+
+    @staticmethod
+    def _most(
+        cuts: list[tuple[float, FloatArray]], best: FloatArray, radius: FloatArray, unit: FloatArray
+    ) -> tuple[float, FloatArray]:
+        """The most that cuts leave near the best multipliers and weight (n + 1,), and where; -inf if that fails."""
+        from scipy.optimize import linprog
+
+        matrix = np.array([np.append(-slope * unit, 1.0) for _, slope in cuts])
+        low, high = np.maximum(best - radius, 0.0) / unit, (best + radius) / unit
+        high[-1] = min(high[-1], MOST_WEIGHT)
+        found: Any = linprog(
+            np.append(np.zeros(best.size), -1.0), A_ub=matrix, b_ub=[value for value, _ in cuts],
+            bounds=[*zip(low.tolist(), high.tolist(), strict=True), (None, None)], method="highs",
+        )  # fmt: skip
+        if found.status != 0:
+            return -np.inf, best
+        return -float(found.fun), np.maximum(found.x[:-1], 0.0) * unit
 
     def _cut_of(self, chain: FloatArray, tables: Tables) -> tuple[float, FloatArray]:
         """Value and slope, by multipliers and weight (n + 1,), of what one chain makes of the bound at most."""
@@ -317,7 +325,7 @@ class Sweep:
 
     @staticmethod
     def down(chain: LevelChain, tables: Tables, multipliers: FloatArray, weight: float) -> Sweep:
-        """From the first level to the last."""
+        """From the first level to the last, for multipliers (n,) and a weight."""
         e, n = chain.energy, chain.energy.size
         charge = np.cumsum(multipliers[::-1])[::-1] * e
         price = np.where(chain.double, 1.0 + weight, 1.0 - weight) if chain.double.any() else np.ones(n)
@@ -345,7 +353,7 @@ class Sweep:
         return Sweep(float(last[at]) - constant, found, values, charge, price, constant)
 
     def up(self, chain: LevelChain, tables: Tables) -> list[FloatArray]:
-        """What is still to come, by level for each lower end of S and each L."""
+        """What is still to come, by level: (n, k) for n lower ends of S and k points of L."""
         value = np.broadcast_to(self.price[-1] * tables.cost[-1], (SUMS, tables.L[-1].size))
         found = [value]
         for j in range(chain.energy.size - 1, 0, -1):

@@ -14,6 +14,7 @@ from pages.ui.inputs.presets import Preset
 from pages.ui.inputs.setting import Setting, choice, control, in_a_row
 from pages.ui.inputs.settings import DELTA, MADE_BRANCHING, SOURCE
 from pages.ui.inputs.text import prose, small_print
+from pages.ui.page import navigation
 from pages.ui.page.page import Told
 from pages.ui.page.view import Seen, see
 from pages.ui.tables import plans, tuning_provenance
@@ -21,6 +22,8 @@ from pages.ui.tables.experiment_inputs import fits, inputs_now, note_of_delta
 from pages.ui.tables.result import at_once, run_button, show_state
 from pages.ui.tables.store import dataset, remember
 from treedp_core.errors import METRICS
+from treedp_core.experiment import is_by_rounds
+from treedp_core.mechanisms import THRESHOLDS
 from treedp_core.studies.sweep.series import DRAW
 from treedp_core.studies.sweep.series import VIEWS as LABELS
 from treedp_core.views import VIEWS, Finding, lab
@@ -99,6 +102,7 @@ PRESETS: Final = (
 
 
 CARDS_A_ROW = 4
+BY_ROUNDS: Final = {"plan_mechanism": THRESHOLDS.name, "plan_view": "plan"}
 
 
 def show(view: str) -> Told:
@@ -147,7 +151,10 @@ def _more(view: str, seen: Seen[LabInputs]) -> None:
     else:
         controls.split_by_level(partial(lab.split_by_level, inputs, tables), key="lab_split_table")
     first = inputs.compared[0].of(inputs.base(tables.data))
-    plans.button("lab", partial(plans.of_experiment, first, "lab"), "from the Error lab")
+    if is_by_rounds(first):
+        navigation.link("plan", "Plan thresholds, with a public bound on the total", BY_ROUNDS)
+    else:
+        plans.button("lab", partial(plans.of_experiment, first, "lab"), "from the Error lab")
     if view != DRAW:
         with st.expander("Values", key="lab_values", on_change="rerun") as opened:
             if opened.open:

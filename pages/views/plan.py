@@ -25,12 +25,13 @@ from pages.ui.tables.experiment_inputs import inputs_now, note_of_delta, usable_
 from pages.ui.tables.store import unit
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
+from treedp_core.mechanisms import THRESHOLDS
 from treedp_core.notebook.code import call
 from treedp_core.notebook.export.program import export_name
 from treedp_core.plans import LIBRARIES, ReleasePlan, not_covered, record_file
 from treedp_core.plans.handover import Reason
 from treedp_core.plans.together import together
-from treedp_core.plans.words import level_table, promise, summary
+from treedp_core.plans.words import heading, level_table, promise, summary
 from treedp_core.views import VIEWS, Tables, labels_of
 from treedp_core.views import plan as views
 from treedp_core.views.inputs import parameter
@@ -55,6 +56,8 @@ def _or_elsewhere(why: str | Callable[[], str]) -> Callable[[], str]:
 
 def _of_error(field: str) -> str:
     metric = TRUE_ERROR.value
+    if _is_by_rounds():
+        return "" if field == "alpha" else "Thresholds forgive a part α of a count, whatever it is."
     if metric == NONE:
         return "No error here is relative to a count."
     return "" if field in METRICS[metric].uses else f"{METRICS[metric].label} does not depend on it."
@@ -102,6 +105,16 @@ VIEW: Final = choice(
     help="The document, or a program that publishes what it says.",
 )  # fmt: skip
 MECHANISM: Final = control(parameter(PlanInputs, "mechanism"), label="Mechanism", look="select", width=170)
+BOUND: Final = control(
+    parameter(PlanInputs, "public_bound"), low=0, width=230, label="Public bound on the total (records)",
+    help="How many records there are at most: a figure that is known from elsewhere, such as a population. It is never "
+    "taken from the records. Beyond it the promise holds, and the error does not. 0: none given.",
+)  # fmt: skip
+RULE: Final = control(
+    parameter(PlanInputs, "rule"), label="Rounds", look="select", width=140,
+    help="Tuned: smaller errors, certified for empty nodes and for records on one leaf. Provable: an error that is a "
+    "theorem for every tree.",
+)  # fmt: skip
 POST: Final = control(
     parameter(PlanInputs, "postprocess"), label="Post-processing", look="select", width=190, help=POST_HELP
 )
@@ -122,7 +135,7 @@ LIBRARY: Final = control(
 )  # fmt: skip
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    VIEW, MECHANISM, POST, ALLOCATION, SHARES, TUNED, TRUE_ERROR, ACCOUNTING, LIBRARY,
+    VIEW, MECHANISM, BOUND, RULE, POST, ALLOCATION, SHARES, TUNED, TRUE_ERROR, ACCOUNTING, LIBRARY,
 )  # fmt: skip
 
 
@@ -136,8 +149,12 @@ def show() -> Told:
     with in_a_row():
         if plans.kept() is None:
             MECHANISM.draw()
-            controls.pipelines(POST)
-            controls.split(ALLOCATION, SHARES)
+            if _is_by_rounds():
+                BOUND.draw()
+                RULE.draw()
+            else:
+                controls.pipelines(POST)
+                controls.split(ALLOCATION, SHARES)
         else:
             st.button(
                 "Plan these settings instead", key="plan_back", icon=":material/undo:", on_click=plans.drop,
@@ -170,6 +187,10 @@ def show_handover() -> Told:
     if plan is not None:
         _ways_out(library.refusals(plan) if refused is not None else ())
     return _told(seen, partial(_limits, plan, text))
+
+
+def _is_by_rounds() -> bool:
+    return bool(MECHANISM.value == THRESHOLDS.name)
 
 
 def _seen(view: str) -> Seen[PlanInputs]:
@@ -243,7 +264,7 @@ def _open() -> None:
 
 def _more(plan: ReleasePlan | None) -> None:
     is_own = plans.kept() is None
-    if is_own:
+    if is_own and not _is_by_rounds():
         TRUE_ERROR.draw()
         if plan is not None and plan.accounting is not None:
             ACCOUNTING.draw()
@@ -261,7 +282,7 @@ def _more(plan: ReleasePlan | None) -> None:
         {"": [name for name, _ in rows], "what the plan says": [text for _, text in rows]},
         alt="What holds for the whole plan", height="content",
     )  # fmt: skip
-    frame.plain_table(level_table(plan), alt="Sensitivity, cost, noise and error of each level", height="content")
+    frame.plain_table(level_table(plan), alt=f"What each of the {heading(plan).lower()} is and costs", height="content")
     section(plan)
 
 

@@ -102,6 +102,7 @@ VISITS: list[tuple[str, Link]] = [
     ("protects", KNOWN), ("protects.bound", {"source": "sample", "sample": "flights"}),
     ("methods", {"met_claim": "boninsegna.7", "met_one": "postprocessors.least_squares"}),
     ("plan", {"plan_mechanism": "discrete_gaussian", "delta": "1e-6", "plan_true": "rmsre"}),
+    ("plan", {"plan_mechanism": "thresholds", "plan_bound": "100000", "plan_rule": "provable"}),
     ("plan", {"nbr": "replace_unknown", "plan_allocation": "custom", "plan_shares": "0, 0.25, 0.5",
               "plan_tuned": "noisy epsilon 0.125 replace_unknown 1 1"}),
 ]  # fmt: skip

@@ -202,8 +202,9 @@ def test_too_large_a_run_is_refused_with_the_limit(lab: Callable[..., AppTest]) 
     assert "TRIALS_RANGE" not in words(pick(app, lab_trials=100))
 
 
-def test_thresholds_alone_have_no_split_and_no_plan(lab: Callable[..., AppTest]) -> None:
+def test_thresholds_alone_have_no_split_and_are_planned_with_a_public_bound(lab: Callable[..., AppTest]) -> None:
     app = lab(lab_mechanisms="thresholds", lab_trials="100", level="Advanced")
     assert "no budget split" in words(app) and not app.exception
-    app = press(app, "lab_plan")
-    assert "NO_LEVEL_NOISE" in words(app) and not app.exception
+    assert "lab_plan" not in {one.key for one in app.button}
+    (link,) = [one for one in app.get("page_link") if one.proto.label.startswith("Plan thresholds")]
+    assert "plan_mechanism=thresholds" in str(link.proto)

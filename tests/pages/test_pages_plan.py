@@ -79,6 +79,23 @@ def test_the_plan_is_that_of_the_settings() -> None:
     assert shown(app).law.value == "discrete_gaussian"
 
 
+def test_thresholds_are_planned_with_a_public_bound_that_is_asked_for() -> None:
+    app = open_page("plan", sample="small_town", plan_mechanism="thresholds")
+    assert codes(app) == ["BOUND_REQUIRED"] and "plan_post" not in {one.key for one in app.selectbox}
+    app = pick(app, plan_bound=100_000)
+    plan = shown(app)
+    assert not app.exception and not app.error and plan.thresholds is not None and plan.thresholds.bound == 100_000
+    assert plan.sentence() in [one.value for one in app.code]
+    assert any("composed again from their noise on another grid" in one.value for one in app.caption)
+    app = pick(app, plan_rule="provable")
+    assert "for every tree" in answer(app)
+    app = press(app, "plan_note")
+    assert "1 release together" in words(app)
+    app = pick(app, plan_view="handover")
+    assert "cannot express this plan" in answer(app) and not app.exception
+    assert "Release plan: Mechanism" in [one.proto.label for one in app.get("page_link")]
+
+
 def test_it_is_checked_on_the_page() -> None:
     app = open_page("plan", sample="small_town")
     assert any("worked out again" in one.value for one in app.caption)

@@ -11,11 +11,16 @@ from treedp_core.figures.base.style import BLUE, GREY, ORANGE, axis, limits, new
 from treedp_core.figures.base.text import plot_text
 from treedp_core.figures.budget import EDGE, level_colour
 from treedp_core.plans import ReleasePlan
+from treedp_core.plans.thresholds.statement import Thresholds
+from treedp_core.plans.thresholds.verify import round_costs
 from treedp_core.plans.words import noun
 from treedp_core.words import margin, privacy_text, short
 
 NONE: Final = 1e-4
 """Records up to which an error is none, and not drawn."""
+MOST_NAMED: Final = 12
+"""Rows that all have their names and numbers; of more, `FEW` names and no numbers."""
+FEW: Final = 9
 _GAP: Final = 0.06
 _LEFT: Final = 0.34
 
@@ -23,8 +28,11 @@ _LEFT: Final = 0.34
 def plan_levels(plan: ReleasePlan) -> Draft:
     """Return the cost of each level beside the margin of its noise and its expected error.
 
-    A level that is published exactly has neither; of one that is not measured only an error may be known.
+    A level that is published exactly has neither; of one that is not measured only an error may be known. Of thresholds
+    the cost of each round beside its threshold and the count that it gives.
     """
+    if plan.thresholds is not None:
+        return _rounds(plan, plan.thresholds)
     rows = np.arange(len(plan.levels), dtype=np.float64)
     costs = [one.amount or 0.0 for one in plan.levels]
     said = ["public" if one.is_public else privacy_text(one.amount or 0.0) if one.amount else "not measured"
@@ -56,9 +64,42 @@ def plan_levels(plan: ReleasePlan) -> Draft:
         [bars, *dots],
         xaxis=axis(f"{plan.symbol} of the level", log=False, bounds=(0.0, 1.35 * max([*costs, 1e-9])))
         | {"domain": [0.0, _LEFT]},
-        yaxis=_level_axis(plan),
+        yaxis=_row_axis(_names(plan)),
     )
     second = axis(noun(plan), log=True, bounds=(low / 1.6, high * 1.6), grid=True)
+    second |= {"domain": [_LEFT + _GAP, 1.0], "anchor": "y"}
+    return fig.update_layout(xaxis2=second, legend={"x": _LEFT + _GAP})
+
+
+def _rounds(plan: ReleasePlan, one: Thresholds) -> Draft:
+    """Draw the rounds of thresholds, and last what a node gets that no round labels."""
+    costs = [float(cost) for cost in round_costs(one)]
+    n, names = len(costs), [*_names(plan), "no round"]
+    rows = np.arange(n + 1, dtype=np.float64)
+    bars = bar(
+        x=np.array([*costs, 0.0]), y=rows, orientation="h", width=0.6, showlegend=False, cliponaxis=False,
+        text=[*map(privacy_text, costs), ""] if n <= MOST_NAMED else None, constraintext="none",
+        textposition="outside" if n <= MOST_NAMED else "none",
+        hovertemplate="%{customdata}<extra></extra>",
+        customdata=[*(f"{name}: ε = {privacy_text(cost)}" for name, cost in zip(names, costs, strict=False)), ""],
+        marker={"color": [level_colour(i, n + 1) for i in range(n + 1)], "line": {"width": 1, "color": EDGE}},
+    )  # fmt: skip
+    values = [(i, r.value, short(r.value)) for i, r in enumerate(one.rounds)]
+    values.append((n, one.default_value, short(one.default_value)))
+    tests = [(i, r.threshold, "") for i, r in enumerate(one.rounds)]
+    drawn = values if n <= MOST_NAMED else [(i, x, "") for i, x, _ in values]
+    dots = [
+        _dots(tests, "threshold", BLUE, "line-ns-open", "middle right"),
+        _dots(drawn, "count given", ORANGE, "diamond-open", "middle left"),
+    ]
+    known = [np.array([value for _, value, _ in found]) for found in (tests, values)]
+    low, high = limits(known, log=True, default=(1.0, 100.0))
+    fig = new_figure(
+        [bars, *dots],
+        xaxis=axis("ε of the round", log=False, bounds=(0.0, 1.35 * max(costs))) | {"domain": [0.0, _LEFT]},
+        yaxis=_row_axis(names),
+    )
+    second = axis(noun(plan), log=True, bounds=(low / 2.5, high * 1.6), grid=True)
     second |= {"domain": [_LEFT + _GAP, 1.0], "anchor": "y"}
     return fig.update_layout(xaxis2=second, legend={"x": _LEFT + _GAP})
 
@@ -68,7 +109,7 @@ def spending(plan: ReleasePlan) -> Draft:
     steps = plan.running_costs()
     before = [0.0, *steps[:-1]]
     rows = np.arange(len(steps), dtype=np.float64)
-    last = len(plan.levels)
+    last = len(plan.levels) if plan.thresholds is None else rows.size
     told = [privacy_text(after) if after > start else "" for start, after in zip(before, steps, strict=True)]
     bars = bar(
         x=np.array(steps) - np.array(before), base=before, y=rows, orientation="h", width=0.6,
@@ -81,25 +122,30 @@ def spending(plan: ReleasePlan) -> Draft:
     is_left = [start > plan.charged / 2 for start in before]  # the line at what is promised stands on the right
     numbers = scatter(
         x=[start if left else after for start, after, left in zip(before, steps, is_left, strict=True)], y=rows,
-        mode="text", text=told, textposition=["middle left" if left else "middle right" for left in is_left],
+        mode="text", text=told if rows.size <= MOST_NAMED else [""] * rows.size,
+        textposition=["middle left" if left else "middle right" for left in is_left],
         showlegend=False, hoverinfo="skip", cliponaxis=False,
     )  # fmt: skip
     names = [*_names(plan), "the prior it was tuned on"][: len(steps)]
     fig = new_figure(
         [bars, numbers],
-        xaxis=axis(f"{plan.symbol}, added up", log=False, bounds=(0.0, 1.35 * max(plan.charged, 1e-9))),
-        yaxis=_level_axis(plan) | {"tickvals": rows, "ticktext": names, "range": [rows.size - 0.4, -0.6]},
+        xaxis=axis(f"{plan.symbol}, added up", log=False, bounds=(0.0, 1.35 * max(plan.charged, steps[-1], 1e-9))),
+        yaxis=_row_axis(names),
     )
     return your_value_marker(fig, plan.charged, "promised", log=False)
 
 
 def _names(plan: ReleasePlan) -> list[str]:
+    if plan.thresholds is not None:
+        return [f"round {i}" for i in range(1, len(plan.thresholds.rounds) + 1)]
     return [plot_text(one.name, 24) for one in plan.levels]
 
 
-def _level_axis(plan: ReleasePlan) -> dict[str, Any]:
-    rows = np.arange(len(plan.levels), dtype=np.float64)
-    return {"tickvals": rows, "ticktext": _names(plan), "range": [rows.size - 0.4, -0.6], "automargin": True,
+def _row_axis(names: list[str]) -> dict[str, Any]:
+    """The rows from the top down, by their names; of many some."""
+    by = 1 if len(names) <= MOST_NAMED else -(-len(names) // FEW)
+    rows = np.arange(0, len(names), by, dtype=np.float64)
+    return {"tickvals": rows, "ticktext": names[::by], "range": [len(names) - 0.4, -0.6], "automargin": True,
             "showgrid": False, "ticks": "", "zeroline": False}  # fmt: skip
 
 

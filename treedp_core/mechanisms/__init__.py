@@ -271,8 +271,8 @@ class ByRounds:
 
 THRESHOLDS: Final = ByRounds(
     "thresholds", "Thresholds",
-    "Counts with multiplicative error, by the tuned plan of Ghazi et al., Theorem 4.1, at your α: simulation only; "
-    "needs delta > 0, and neither splits the budget nor is post-processed.",
+    "Counts with multiplicative error, by the tuned plan of Ghazi et al., Theorem 4.1, at your α. Their error is "
+    "simulated; they need delta > 0, split no budget over levels, and are not post-processed.",
     "violet",
 )  # fmt: skip
 RELEASES: Final[Table[Mechanism | ByRounds]] = Table(THRESHOLDS, derived=MECHANISMS.values, of=(MECHANISMS,))

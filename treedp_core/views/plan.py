@@ -12,9 +12,12 @@ from treedp_core.allocation.shares import shares_from_text
 from treedp_core.checks import EPSILON_HIGH, InputError
 from treedp_core.errors import METRICS
 from treedp_core.figures.plans import plan_levels, spending
-from treedp_core.mechanisms import MECHANISMS
+from treedp_core.mechanisms import RELEASES, THRESHOLDS
+from treedp_core.mechanisms.thresholds.public_bound import RULES, ThresholdPlan, plan_thresholds
+from treedp_core.mechanisms.thresholds.schedule import MAX_TOTAL
 from treedp_core.notebook.study import tells_epsilon
 from treedp_core.plans import LIBRARIES, ReleasePlan
+from treedp_core.plans.thresholds.words import accuracy
 from treedp_core.plans.together import gaussian_from, less_noise
 from treedp_core.plans.words import level_table, noun, promise, protected, steps
 from treedp_core.postprocess.chains import CHAINS
@@ -24,7 +27,7 @@ from treedp_core.views import split
 from treedp_core.views.entries import Entry
 from treedp_core.views.finding import Finding, Memo, Provenance, Tables, UserText, forgetful
 from treedp_core.views.inputs import of
-from treedp_core.views.parameters import choice, number, tuned_on
+from treedp_core.views.parameters import choice, number, tuned_on, whole
 from treedp_core.views.parameters import words as text
 from treedp_core.views.split import SplitInputs, accounting
 from treedp_core.words import literal, lower_first, margin, percent, plain, plural, privacy_text, setting_text, short
@@ -45,6 +48,8 @@ def answer(plan: ReleasePlan, *, holds: bool) -> str:
     noise = "No level needs noise."
     if plan.matrix is not None:
         noise = f"The RMSE of a cumulative count is **{short(plan.levels[1].error or 0.0)}** records."
+    elif plan.thresholds is not None:
+        noise = accuracy(plan.thresholds, noun(plan))
     elif widest is not None:
         most = f"**{margin(widest.margin or 0.0)}** {noun(plan)}"
         what = "sum" if plan.is_of_sums else "count"
@@ -61,6 +66,11 @@ def checked(plan: ReleasePlan) -> tuple[bool, str]:
     found = plan.verify()
     if found:
         return False, plain(" ".join(found))
+    if plan.thresholds is not None:
+        return True, (
+            "Checked: what all rounds lose, composed again from their noise on another grid, and what one unit has, "
+            "keep the promise."
+        )
     return True, (
         f"Checked: worked out again from the scales, in exact arithmetic, {_paid(plan)} {plan.symbol} = "
         f"{privacy_text(plan.charged)}{'' if plan.matrix is not None else ' together'}, and {_kept(plan)}."
@@ -95,6 +105,8 @@ def narrower(plan: ReleasePlan, delta: float) -> str:
     """Return from how many levels on Gaussian noise is the narrower one for a plan's ε."""
     if not plan.epsilon:
         return "Nothing here can change, so no noise is needed and no budget is spent."
+    if plan.thresholds is not None:
+        return "No part of ε is spent on the total, whose bound is public; none is that of a level."
     levels = gaussian_from(plan.unit, plan.epsilon, delta)
     noisy = plural(sum(one.scale is not None for one in plan.levels), "noisy level")
     least = f"from {plural(levels, 'level')} on" if levels is not None else "on none of up to 64 levels"
@@ -104,8 +116,14 @@ def narrower(plan: ReleasePlan, delta: float) -> str:
     )
 
 
-def caption() -> str:
+def caption(plan: ReleasePlan) -> str:
     """Return what the figure of a plan shows."""
+    if plan.thresholds is not None:
+        return (
+            "Left: what each round costs one unit; the sum may be above ε, which all rounds together reach with a "
+            "probability that is part of δ. Right: the threshold of each round, and the count that it gives what "
+            "passes; what never passes gets the last one. Formula; it depends on no record."
+        )
     return (
         "Left: what each level costs. Right: what the noise of a single count exceeds in one of twenty, and the "
         "expected error of a level's counts after post-processing, where that is known before the counts are. Formula; "
@@ -134,6 +152,11 @@ class PlanInputs(SplitInputs):
     Parameters
     ----------
     mechanism, postprocess : str
+        Thresholds take no post-processing, and the budget is split by their rule.
+    public_bound : int
+        Records of the whole tree at most, for thresholds; 0 for none given.
+    rule : str
+        How their rounds are chosen.
     allocation, shares, tuned_on, accounting : str
         See `SplitInputs`.
     true_error : str
@@ -146,7 +169,9 @@ class PlanInputs(SplitInputs):
         The ε that was sought on the true counts; 0 for none.
     """
 
-    mechanism: str = of(choice("plan_mechanism", "discrete_laplace", MECHANISMS, label="Mechanism"))
+    mechanism: str = of(choice("plan_mechanism", "discrete_laplace", RELEASES, label="Mechanism"))
+    public_bound: int = of(whole("plan_bound", 0, 1, int(MAX_TOTAL), code="TOTAL_RANGE", label="Public bound"))
+    rule: str = of(choice("plan_rule", "tuned", RULES, label="Rounds"))
     postprocess: str = of(choice("plan_post", "least_squares", CHAINS, label="Post-processing"))
     allocation: str = of(choice("plan_allocation", "uniform", ALLOCATIONS, label="Budget split"))
     shares: str = of(text("plan_shares", "", shares_from_text))
@@ -173,16 +198,32 @@ def release_plan(inputs: PlanInputs, tables: Tables, *, memo: Memo = forgetful) 
 
 
 def _made(inputs: PlanInputs, tables: Tables) -> ReleasePlan:
+    sought = tells_epsilon({"eps": inputs.epsilon, "eps_tuned": inputs.epsilon_tuned})
+    if inputs.mechanism == THRESHOLDS.name:
+        origin = split.of_plan(None, is_sought=sought)
+        return _verified(ReleasePlan.of(_thresholds(inputs, tables), tables.data, whom=inputs.unit, tuned=origin))
     data, reads = tables.data, inputs.true_error != NONE
     more: dict[str, Any] = {"metric": inputs.true_error} if reads else {}
     one = inputs.split(
         data, inputs.mechanism, mechanism=inputs.mechanism, postprocess=CHAINS[inputs.postprocess].steps, **more
     )
-    sought = tells_epsilon({"eps": inputs.epsilon, "eps_tuned": inputs.epsilon_tuned})
     origin = split.of_plan(inputs.origin, is_sought=sought)
-    made = ReleasePlan.of(one, data, whom=inputs.unit, reads_counts=reads, tuned=origin)
+    return _verified(ReleasePlan.of(one, data, whom=inputs.unit, reads_counts=reads, tuned=origin))
+
+
+def _verified(made: ReleasePlan) -> ReleasePlan:
+    """The plan, already worked out again: that is kept with it."""
     made.verify()
     return made
+
+
+def _thresholds(inputs: PlanInputs, tables: Tables) -> ThresholdPlan:
+    data = tables.data
+    one = inputs.experiment(data, delta=inputs.delta_for((THRESHOLDS.name,), data.total))
+    return plan_thresholds(
+        data.tree, one.unit, inputs.public_bound, alpha=one.alpha, epsilon=one.epsilon, delta=one.delta,
+        rule=inputs.rule,
+    )  # fmt: skip
 
 
 def levels(inputs: PlanInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
@@ -197,9 +238,15 @@ def levels(inputs: PlanInputs, tables: Tables, *, memo: Memo = forgetful) -> Fin
     holds, _ = checked(plan)
     return Finding(
         figure=plan_levels(plan), columns=partial(level_table, plan), answer=answer(plan, holds=holds),
-        caption=caption(), alt="Cost of each level, and the margin and the expected error of its counts.",
+        caption=caption(plan), alt=_alt(plan),
         label=plan.label, badges=_badges(plan), provenance=_provenance(plan),
     )  # fmt: skip
+
+
+def _alt(plan: ReleasePlan) -> str:
+    if plan.thresholds is not None:
+        return "Cost of each round, its threshold and the count that it gives."
+    return "Cost of each level, and the margin and the expected error of its counts."
 
 
 def spent(inputs: PlanInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
@@ -210,11 +257,22 @@ def spent(inputs: PlanInputs, tables: Tables, *, memo: Memo = forgetful) -> Find
     return Finding(
         figure=spending(plan), columns=partial(level_table, plan),
         answer=handed_over(plan, label, refused),
-        caption="What one unit can lose on each level, worked out from its scale, added up to what the plan promises; "
-        "of the ways a unit can change, the one that costs most. Formula.",
-        alt="The cost of each level, added up to what is promised.",
+        caption=_added_up(plan),
+        alt=f"The cost of each {'level' if plan.thresholds is None else 'round'}, added up to what is promised.",
         label=plan.label, badges=_badges(plan), provenance=_provenance(plan),
     )  # fmt: skip
+
+
+def _added_up(plan: ReleasePlan) -> str:
+    if plan.thresholds is not None:
+        return (
+            "What one unit can lose in each round, worked out from its noise and added up. The sum may be above what "
+            "is promised: that all rounds together lose more has a probability that is part of δ. Formula."
+        )
+    return (
+        "What one unit can lose on each level, worked out from its scale, added up to what the plan promises; "
+        "of the ways a unit can change, the one that costs most. Formula."
+    )
 
 
 def program_of(inputs: PlanInputs, tables: Tables, *, memo: Memo = forgetful) -> tuple[InputError | None, str]:

@@ -21,7 +21,10 @@ ROUNDS: Final = (
     "Thresholds: tuned plan at α = {alpha} (Ghazi et al., Theorem 4.1, corrected), simulation only; errors depend "
     "on the true counts: NOT PRIVATE. No marker where the total is too small for a plan."
 )
-THRESHOLDS_ALONE: Final = "Thresholds have no noise of levels, so there is no budget split and no plan of levels."
+THRESHOLDS_ALONE: Final = (
+    "Thresholds have no noise of levels, so there is no budget split; *Release plan* states their rounds, once a "
+    "public bound on the total is given."
+)
 
 
 def settings_used(base: Experiment) -> str:

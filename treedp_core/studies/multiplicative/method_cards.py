@@ -21,7 +21,7 @@ PROVABLE: Final = MethodCard(
     assumptions=_ASSUMES,
     formula=r"\text{α-RMSE}^2\ \le\ E^2+\sum_i3\,\eta_i\,\bigl((1-\alpha)\,U_i\bigr)^2",
     source=f"{_PROOF} thresholds and the bound are our own.",
-    strengths="Very deep trees, where the error must be a theorem.",
+    strengths="Very deep trees, where the error must be a theorem, as Release plan can state it.",
     limitations="Fewer levels, where shrunk Gaussian noise has a smaller error; errors that forgive nothing.",
 )
 TUNED: Final = MethodCard(
@@ -29,7 +29,7 @@ TUNED: Final = MethodCard(
     formula=r"v_i=(1+\alpha)L_i+E,\qquad U_i=\frac{2E+(1+\alpha)L_i}{1-\alpha},\qquad"
     r"\text{α-RMSE}\ \lesssim\ E",
     source=f"{_PROOF} thresholds are our own, and E is simulated.",
-    strengths="Thousands of levels and more: its error hardly grows with them.",
+    strengths="Thousands of levels and more: its error hardly grows with them. Release plan states its rounds.",
     limitations="Fewer levels, where shrunk Gaussian noise has a smaller error; errors that forgive nothing.",
 )
 

@@ -25,13 +25,15 @@ from treedp_core.studies.cdf.matrices.p_identity import identity_matrix
 from treedp_core.studies.cdf.matrices.workload import Wanted
 from treedp_core.studies.cdf.pipelines import above_bound, distance_table, has_bound
 from treedp_core.tree import Tree
+from treedp_core.tree.workloads import Workload
 from treedp_core.views.cdf.words import band_answer
 from treedp_core.watch import Cancelled, Watch
 from treedp_core.words import margin
 
 
-def distances(n_bins: int) -> tuple[list[str], list[float]]:
-    labels, ratios = distance_table(n_bins, best_shape(n_bins, Criterion("gaussian", least_squares=True))).values()
+def distances(n_bins: int, workload: Workload = Workload.CDF) -> tuple[list[str], list[float]]:
+    best = best_shape(n_bins, Criterion("gaussian", workload, least_squares=True))
+    labels, ratios = distance_table(n_bins, best, workload=workload).values()
     return labels, ratios
 
 
@@ -61,12 +63,26 @@ def test_labels_that_only_look_like_intervals_give_no_edges() -> None:
     assert not bins_of(data).numeric
 
 
-def test_no_tree_is_below_the_bound() -> None:
+@pytest.mark.parametrize("workload", [Workload.CDF, Workload.RANGES])
+def test_no_tree_is_below_the_bound(workload: Workload) -> None:
     for bins in (2, 3, 16, 100):
-        labels, ratios = distances(bins)
+        labels, ratios = distances(bins, workload)
         assert min(ratios) >= 1 - 1e-9
         assert ratios == sorted(ratios, reverse=True)
         assert len(labels) == len(ratios)
+
+
+def test_the_distance_from_the_bound_for_ranges_by_listing_them() -> None:
+    """Eight bins: noise of one law on each but the last, which is the rest; of a range its bins or all others add."""
+    labels, ratios = distances(8, Workload.RANGES)
+    rows = dict(zip(labels, ratios, strict=True))
+    ranges = [(start, stop) for start in range(8) for stop in range(start + 1, 9)]
+    mean = sum(stop - start if stop < 8 else start for start, stop in ranges) / len(ranges)  # sensitivity √2, ρ = 1
+    noisy = np.full(8, 1.0)
+    fitted = sum(noisy[start:stop].sum() * (1 - (stop - start) / 8) for start, stop in ranges) / len(ranges)
+    assert rows["Histogram, least squares"] / rows["Histogram"] == pytest.approx(fitted / mean)
+    lower = ranges_lower_bound(8, 1e-3).lower
+    assert rows["Histogram, least squares"] == pytest.approx(fitted / lower, rel=0.003)
 
 
 def test_two_bins_have_a_bound_by_hand() -> None:

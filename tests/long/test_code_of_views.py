@@ -74,6 +74,7 @@ VISITS: list[tuple[str, Link]] = [
     ("cdf.release", {"cdf_tree": "partition", "cdf_mechanism": "laplace", "cdf_for": "bins",
                      "nbr": "add_or_remove_one"}),
     ("cdf.error", {"cdf_bins": "64", "contributions": "2"}), ("cdf.optimal", {"cdf_bins": "16"}),
+    ("cdf.optimal", {"cdf_bins": "16", "cdf_wanted": "ranges"}),
     ("cdf.experiment", {"cdf_trials": "2"}), ("cdf.experiment", {}),
     ("multiplicative.run", RUN | {"mul_source": "small", "mul_clamp": "1"}),
     ("multiplicative.run", RUN | {"mul_source": "deep", "mul_plan": "paper"}),

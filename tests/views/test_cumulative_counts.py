@@ -24,7 +24,7 @@ from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.pipelines import SQUARES, distance_table
 from treedp_core.tree import Tree
 from treedp_core.views import VIEWS, Finding, Tables, cdf
-from treedp_core.views.cdf import CdfInputs, ExperimentInputs, PipelineInputs
+from treedp_core.views.cdf import CdfInputs, ExperimentInputs, OptimalInputs, PipelineInputs
 from treedp_core.views.cdf.pipelines import distances, repeat
 from treedp_core.views.cdf.release import search
 from treedp_core.views.entries import ON_ITS_WAY
@@ -351,7 +351,7 @@ def test_figure_1_of_the_paper() -> None:
 
 def test_pipelines_are_of_one_relation_and_of_any_number_of_bins() -> None:
     for view in (cdf.error_against_epsilon, cdf.distance_from_optimal):
-        found = view(PipelineInputs(relation="add_or_remove_one", bins="16"), Tables(ages()))
+        found = view(OptimalInputs(relation="add_or_remove_one", bins="16"), Tables(ages()))
         assert "replace one, whatever the sidebar says" in found.provenance.line()
     assert "K = 128." in cdf.error_against_epsilon(PipelineInputs(), Tables(ages())).caption
     with refuses("TREE_SHAPE"):
@@ -389,20 +389,22 @@ def test_a_gaussian_release_is_compared_with_the_bound() -> None:
 def test_the_bound_is_of_as_many_bins_as_are_asked_for_up_to_where_it_is_too_much_work() -> None:
     entry, tables = VIEWS["cdf.optimal"], Tables(ages())
     assert entry.slow is not None
-    many = entry.find(PipelineInputs(bins="1026"), tables)
+    many = entry.find(OptimalInputs(bins="1026"), tables)
     assert (
         "K = 256 is shown instead of 1\u202f026" in many.notes[0]
-        and entry.slow(PipelineInputs(bins="1026"), tables) is None
+        and entry.slow(OptimalInputs(bins="1026"), tables) is None
     )
-    work = entry.slow(PipelineInputs(bins="300"), tables)
-    assert work is not None and work.question == 300 and work.is_exact
-    assert entry.slow(PipelineInputs(bins="256"), tables) is None
-    assert "K = 256, Gaussian noise" in entry.find(PipelineInputs(bins="300"), tables).caption
-    assert "K = 20, Gaussian noise" in entry.find(PipelineInputs(bins="300"), tables, slow=distances(20)).caption
+    work = entry.slow(OptimalInputs(bins="300"), tables)
+    assert work is not None and work.question == (300, "cdf") and work.is_exact
+    assert entry.slow(OptimalInputs(bins="256"), tables) is None
+    assert "K = 256, Gaussian noise" in entry.find(OptimalInputs(bins="300"), tables).caption
+    assert (
+        "K = 20, Gaussian noise" in entry.find(OptimalInputs(bins="300"), tables, slow=distances((20, "cdf"))).caption
+    )
 
 
 def test_the_distance_from_the_bound_is_said_of_the_best_tree() -> None:
-    said = cdf.distance_from_optimal(PipelineInputs(bins="64"), Tables(ages())).answer
+    said = cdf.distance_from_optimal(OptimalInputs(bins="64"), Tables(ages())).answer
     labels, ratios = distance_table(64, best_shape(64, Criterion("gaussian", least_squares=True))).values()
     rows = dict(zip(labels, ratios, strict=True))
     root = next(ratio for label, ratio in rows.items() if label.startswith("Square-root"))
@@ -414,25 +416,41 @@ def test_the_distance_from_the_bound_is_said_of_the_best_tree() -> None:
 
 
 def test_where_the_best_tree_is_optimal_it_is_said_to_be_the_least() -> None:
-    said = cdf.distance_from_optimal(PipelineInputs(bins="2"), Tables(ages())).answer
+    said = cdf.distance_from_optimal(OptimalInputs(bins="2"), Tables(ages())).answer
     assert "the variance of the best tree is the least that any linear Gaussian mechanism can have" in said
     assert "of the worst shown 2 times the least." in said and "0 %" not in said
 
 
+def test_the_bound_is_of_ranges_where_they_are_asked_for() -> None:
+    """Two bins by hand: of three ranges two have the error of the one number there is, of cumulative counts one."""
+    inputs, tables = OptimalInputs(bins="2", epsilon=1.0, queries="ranges"), Tables(ages())
+    main, any_one = cdf.distance_from_optimal(inputs, tables), cdf.every_mechanism(inputs, tables)
+    table = any_one.table
+    at = list(table["epsilon"]).index(1.0)
+    pure, _, tree, _ = (float(list(values)[at]) for name, values in table.items() if name != "epsilon")
+    assert pure == pytest.approx(math.sqrt(1 / (3 * (math.cosh(1.0) - 1))), rel=1e-6)
+    assert tree == pytest.approx(math.sqrt(8 * 2 / 6), rel=1e-6), "Laplace noise of scale 2 on both, halved"
+    assert "For ranges of 2 bins" in main.answer and "of all ranges" in any_one.caption
+    work = VIEWS["cdf.optimal"].slow
+    assert work is not None
+    sought = work(replace(inputs, bins="300"), tables)
+    assert sought is not None and sought.question == (300, "ranges")
+
+
 def test_what_every_mechanism_has_at_least_is_shown_below_the_best_that_we_have() -> None:
     """Two bins by hand: 1 / (4 (cosh 1 - 1)) without a delta; of three records of a unit three times the error."""
-    two, tables = PipelineInputs(bins="2", epsilon=1.0), Tables(ages())
+    two, tables = OptimalInputs(bins="2", epsilon=1.0), Tables(ages())
     table = cdf.every_mechanism(two, tables).table
     at = list(table["epsilon"]).index(1.0)
     pure, both, tree, matrix = (list(map(float, values)) for name, values in table.items() if name != "epsilon")
     assert pure[at] == pytest.approx(math.sqrt(1 / (4 * (math.cosh(1.0) - 1))), rel=1e-6)
     assert all(b < a < c and b < d for a, b, c, d in zip(pure, both, tree, matrix, strict=True))
     found, main = cdf.every_mechanism(two, tables), cdf.distance_from_optimal(two, tables)
-    said = "Every mechanism, linear or not, has an RMSE of at least 0.678 records at ε = 1, and 0.677 with δ = "
+    said = "Every mechanism, linear or not, has an RMSE of at least 0.677 records at ε = 1, with δ = "
     assert said in main.answer and said in found.answer and "has 1.41 records, 2.08 times as much" in found.answer
     three = cdf.every_mechanism(replace(two, contributions=3), tables).table
     assert [list(three[name])[at] for name in three if name != "epsilon"] == pytest.approx(
         [3 * one[at] for one in (pure, both, tree, matrix)]
     )
-    assert "K = 20." in cdf.every_mechanism(PipelineInputs(bins="300"), tables, slow=distances(20)).caption
-    assert "K = 256." in cdf.every_mechanism(PipelineInputs(bins="300"), tables).caption
+    assert "K = 20." in cdf.every_mechanism(OptimalInputs(bins="300"), tables, slow=distances((20, "cdf"))).caption
+    assert "K = 256." in cdf.every_mechanism(OptimalInputs(bins="300"), tables).caption

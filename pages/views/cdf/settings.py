@@ -10,7 +10,7 @@ from pages.ui.inputs.setting import Setting, choice, control
 from treedp_core.checks import MAX_TRIALS
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
 from treedp_core.views import labels_of
-from treedp_core.views.cdf import CdfInputs, ExperimentInputs, PipelineInputs
+from treedp_core.views.cdf import CdfInputs, ExperimentInputs, OptimalInputs, PipelineInputs
 from treedp_core.views.inputs import parameter
 from treedp_core.words import whole as in_full
 
@@ -78,6 +78,10 @@ BINS: Final = control(
     help="Empty: the bins of the data. Digits or a power, such as 2^20. Errors depend on K, not on the records or on "
     f"how wide bins are; the lower bound takes cubic work: for up to {in_full(MAX_BOUND_BINS)} bins.",
 )  # fmt: skip
+QUERIES: Final = control(
+    parameter(OptimalInputs, "queries"), label="Queries", look="segments",
+    help="Whose mean error it is: of all cumulative counts, or of all K (K + 1) / 2 ranges of bins.",
+)  # fmt: skip
 TRIALS: Final = control(
     parameter(ExperimentInputs, "trials"), label="Runs", look="segments", format=in_full, low=2, high=MAX_TRIALS,
     step=1, help="Independent releases of fresh records.",
@@ -101,5 +105,6 @@ PRESETS: Final = (
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
     SOURCE, VIEW, MECHANISM, TREE, WORKLOAD, RANGES, LISTED, FACTORS, ALLOCATION, SHARES,
-    control(parameter(CdfInputs, "tuned_on")), ACCOUNTING, POST, ESTIMATE, FIT, FROM, TO, COMPARE, BINS, TRIALS, NORM,
+    control(parameter(CdfInputs, "tuned_on")), ACCOUNTING, POST, ESTIMATE, FIT, FROM, TO, COMPARE, BINS, QUERIES,
+    TRIALS, NORM,
 )  # fmt: skip

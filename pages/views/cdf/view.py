@@ -39,7 +39,7 @@ from treedp_core.studies.cdf.matrices.workload import OWN, Ranges
 from treedp_core.studies.cdf.pipelines import BOUND_BINS, SQUARES
 from treedp_core.studies.cdf.release import NODES, PARTITION, STRATEGIES
 from treedp_core.views import VIEWS, Tables, cdf
-from treedp_core.views.cdf import CdfInputs, ExperimentInputs, PipelineInputs
+from treedp_core.views.cdf import CdfInputs, ExperimentInputs, OptimalInputs, PipelineInputs
 from treedp_core.views.cdf.inputs import SAMPLE
 from treedp_core.views.cdf.release import MANY_BINS
 from treedp_core.views.cdf.words import range_in_words
@@ -57,7 +57,7 @@ EXPERIMENT_IGNORES: Final = (
 )
 OPTIMAL_IGNORES: Final = ERROR_IGNORES
 USE: Final = (
-    s.VIEW.to("release"), s.WORKLOAD.to("cdf"), s.MECHANISM.to("discrete_gaussian"), s.POST.to(True),
+    s.VIEW.to("release"), s.MECHANISM.to("discrete_gaussian"), s.POST.to(True),
 )  # fmt: skip
 _SHOWN: Final = "_cdf_data_shown"
 Released = TypeVar("Released", bound=ReleaseInputs)
@@ -253,10 +253,10 @@ def _more_of_experiment(seen: Seen[ExperimentInputs]) -> None:
 
 def optimal() -> Told:
     """Show how far trees are from the least error as bars, worst first, and release with the matrix."""
-    data, say_of_bins = choose(s.BINS.draw)
+    data, say_of_bins = choose(_asked)
     entry = VIEWS["cdf.optimal"]
     seen = see(
-        entry, inputs_now(PipelineInputs),
+        entry, inputs_now(OptimalInputs),
         of=lambda one: sources().of_view(entry, _beside(one, data.value, ["gaussian"]), data),
     )  # fmt: skip
     frame.found(seen)
@@ -268,6 +268,11 @@ def optimal() -> Told:
     return seen.told(more=lambda: frame.found(section(seen, "any")))
 
 
+def _asked() -> None:
+    s.BINS.draw()
+    s.QUERIES.draw()
+
+
 def _use(n_bins: int) -> None:
     """Show the button that releases the bins of the data, by the square-root matrix where the optimal takes fewer."""
     tree, why = "optimal", ""
@@ -276,6 +281,6 @@ def _use(n_bins: int) -> None:
         why = f" The data have {whole(n_bins)} bins; the optimal matrix takes at most {whole(MAX_BOUND_BINS)}."
     st.button(
         f"Release with the {lower_first(STRATEGIES[tree].label)}", key="cdf_use", type="primary", on_click=take,
-        args=((*USE, s.TREE.to(tree)),),
+        args=((*USE, s.TREE.to(tree), s.WORKLOAD.to(s.QUERIES.value)),),
         help=f"Shows the error band of one release of the bins of the data by it, with discrete Gaussian noise.{why}",
     )  # fmt: skip

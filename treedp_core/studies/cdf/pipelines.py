@@ -14,7 +14,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.studies.cdf.error import Criterion, cdf_lower_bound, optimal_shares, total_squared_error
-from treedp_core.studies.cdf.error.bound import MatrixBound, any_mechanism
+from treedp_core.studies.cdf.error.bound import MatrixBound, any_mechanism, ranges_lower_bound
 from treedp_core.studies.cdf.error.criterion import histogram_error, range_queries_error
 from treedp_core.studies.cdf.matrices.integer_strategy import GAP_REPLACED
 from treedp_core.studies.cdf.matrices.plan import MAX_MATRIX_BINS, mean_variance
@@ -106,7 +106,7 @@ def errors_at(curves: Sequence[PipelineCurve], epsilon: float) -> dict[str, list
 
 
 def curves_beside_bounds(
-    bound: MatrixBound, n_bins: int, epsilons: Sequence[float], contributions: int, best: Shape,
+    bound: MatrixBound, workload: Workload, epsilons: Sequence[float], contributions: int, best: Shape,
     delta: float = checks.DELTA_USUAL,
 ) -> list[PipelineCurve]:  # fmt: skip
     """Return what every mechanism has at least, without and with `delta`, and two mechanisms, one record replaced.
@@ -114,12 +114,13 @@ def curves_beside_bounds(
     Parameters
     ----------
     bound : MatrixBound
-        Of K cumulative counts, see `least_possible`.
+        Of all cumulative counts or ranges, see `least_possible`.
     best : Shape
         A tree for Laplace noise and least squares.
     """
     unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE, contributions)
-    tree, matrix = _after_least_squares(best, unit) / n_bins, bound.attained * contributions**2
+    tree = Criterion(workload=workload, least_squares=True, unit=unit).at_equal_shares(best)
+    matrix = bound.attained * contributions**2
     pure, both = zip(*(bounds_at(bound, e, contributions, delta) for e in epsilons), strict=True)
     rows = [
         ("Lower bound, pure ε", "bound", [one**2 for one in pure]),
@@ -128,7 +129,7 @@ def curves_beside_bounds(
         ("Gaussian, optimal matrix", "matrix", [matrix / epsilon_to_rho(e, delta, True) for e in epsilons]),
     ]  # fmt: skip
     x = np.array(epsilons)
-    return [PipelineCurve(label, kind, x, np.sqrt(mean), n_bins * np.array(mean)) for label, kind, mean in rows]
+    return [PipelineCurve(label, kind, x, np.sqrt(mean)) for label, kind, mean in rows]
 
 
 def bounds_at(bound: MatrixBound, epsilon: float, contributions: int, delta: float) -> tuple[float, float]:
@@ -137,14 +138,16 @@ def bounds_at(bound: MatrixBound, epsilon: float, contributions: int, delta: flo
     return math.sqrt(pure), math.sqrt(both)
 
 
-def least_possible(n_bins: int, watch: Watch | None = None) -> MatrixBound:
+def least_possible(n_bins: int, watch: Watch | None = None, workload: Workload = Workload.CDF) -> MatrixBound:
     """Return the least mean variance at rho = 1, as `distance_table` takes it; the watch is told of every round."""
-    return cdf_lower_bound(n_bins, GAP_REPLACED, (watch or Watch()).one_more)
+    bound_of = ranges_lower_bound if workload is Workload.RANGES else cdf_lower_bound
+    return bound_of(n_bins, GAP_REPLACED, (watch or Watch()).one_more)
 
 
 def distance_table(
-    n_bins: int, best: Shape, watch: Watch | None = None, bound: MatrixBound | None = None
-) -> dict[str, list[Any]]:
+    n_bins: int, best: Shape, watch: Watch | None = None, bound: MatrixBound | None = None,
+    workload: Workload = Workload.CDF,
+) -> dict[str, list[Any]]:  # fmt: skip
     """Return Gaussian pipelines and their mean variance as a multiple of the lower bound, worst first.
 
     Parameters
@@ -155,6 +158,8 @@ def distance_table(
         Told of every round of the search for the bound.
     bound : MatrixBound, optional
         Where it is there.
+    workload : Workload
+        Cumulative counts, or ranges.
 
     Raises
     ------
@@ -163,8 +168,8 @@ def distance_table(
     Cancelled
         When the watch says so.
     """
-    bound = bound or least_possible(n_bins, watch)
-    plain, fitted = (Criterion("gaussian", Workload.CDF, squares) for squares in (False, True))
+    bound = bound or least_possible(n_bins, watch, workload)
+    plain, fitted = (Criterion("gaussian", workload, squares) for squares in (False, True))
     trees = (("Histogram", Shape((n_bins,), n_bins)), ("16-ary tree", equal_tree(n_bins, 16)),
              ("Binary tree", equal_tree(n_bins, 2)))  # fmt: skip
     rows = [(label, plain.at_equal_shares(shape)) for label, shape in trees]
@@ -173,7 +178,7 @@ def distance_table(
     rows += [
         (found, fitted.at_equal_shares(best)),
         ("Binary tree, least squares, optimal budgets", optimal_shares(trees[-1][1], fitted).value),
-        (ROOT_MATRIX, mean_variance(Wanted(n_bins), fitted.unit)),
+        (ROOT_MATRIX, mean_variance(Wanted(n_bins, workload.value), fitted.unit)),
         (OPTIMAL_MATRIX, bound.attained),
     ]
     rows.sort(key=lambda row: -row[1])

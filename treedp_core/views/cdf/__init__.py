@@ -1,7 +1,7 @@
 """Cumulative counts, ranges and quantiles of a numeric column."""
 
 from treedp_core.views.cdf import pipelines, sections
-from treedp_core.views.cdf.inputs import CdfInputs, ExperimentInputs, PipelineInputs
+from treedp_core.views.cdf.inputs import CdfInputs, ExperimentInputs, OptimalInputs, PipelineInputs
 from treedp_core.views.cdf.pipelines import (
     absolute_errors,
     baselines,
@@ -31,6 +31,7 @@ __all__ = [
     "ENTRIES",
     "CdfInputs",
     "ExperimentInputs",
+    "OptimalInputs",
     "PipelineInputs",
     "absolute_errors",
     "baselines",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Final, Self
 
 from treedp_core import checks
 from treedp_core.allocation.shares import shares_from_text
@@ -25,7 +25,7 @@ from treedp_core.studies.cdf.matrices.workload import OWN, WORKLOADS, Ranges, ra
 from treedp_core.studies.cdf.release import ESTIMATES, NODES, SPLITS, STRATEGIES
 from treedp_core.studies.cdf.release import TREE as TREE_OF
 from treedp_core.tree.text import branching_factors_from_text
-from treedp_core.tree.workloads import Shape, equal_tree
+from treedp_core.tree.workloads import Shape, Workload, equal_tree
 from treedp_core.views import split
 from treedp_core.views.finding import Memo, Tables, forgetful
 from treedp_core.views.inputs import Inputs, ReleaseInputs, of, parameter
@@ -39,6 +39,7 @@ TREES: Final = {
     "best": "Best found", "sixteen": "16-ary", "binary": "Binary", "histogram": "Histogram", "own": "Own",
     **{name: one.label for name, one in STRATEGIES.items() if name != TREE_OF},
 }  # fmt: skip
+QUERIES: Final = {one.value: one.label for one in (Workload.CDF, Workload.RANGES)}
 NORMS: Final = {"l2": "ℓ₂", "l1": "ℓ₁"}
 TRIALS_GRID: Final = (100, 400, 1600)
 
@@ -214,7 +215,7 @@ class PipelineInputs(ReleaseInputs):
         """
         return bins_from_text(self.bins) if self.bins.strip() else bins_of(data).n_within
 
-    def apart(self, data: Dataset) -> PipelineInputs | None:
+    def apart(self, data: Dataset) -> Self | None:
         """Return the inputs that say by themselves what they take of a table; None where they cannot."""
         try:
             bins = str(self.n_bins(data))
@@ -223,6 +224,24 @@ class PipelineInputs(ReleaseInputs):
         if not bins.strip():
             return None
         return replace(self, bins=bins, delta=self.usable_delta(data.total), contributions=self.protected(data))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimalInputs(PipelineInputs):
+    """What the least possible error is asked of: K bins, one record replaced.
+
+    Parameters
+    ----------
+    queries : str
+        A name in `QUERIES`.
+    """
+
+    queries: str = of(choice("cdf_wanted", "cdf", QUERIES, label="Queries"))
+
+    @property
+    def workload(self) -> Workload:
+        """Of which counts the mean error is taken."""
+        return Workload(self.queries)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,9 +19,9 @@ from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS, ROUNDS, MatrixBound
 from treedp_core.studies.cdf.experiment import experiment_table, gain_rows, gain_table, label_of, mean_text
 from treedp_core.studies.cdf.pipelines import BOUND_BINS, OPTIMAL_MATRIX, ROOT_MATRIX, distance_table, least_possible
-from treedp_core.tree.workloads import Shape
+from treedp_core.tree.workloads import Shape, Workload
 from treedp_core.views.cdf import words
-from treedp_core.views.cdf.inputs import NORMS, ExperimentInputs, PipelineInputs
+from treedp_core.views.cdf.inputs import NORMS, ExperimentInputs, OptimalInputs, PipelineInputs
 from treedp_core.views.cdf.words import PROTECTS
 from treedp_core.views.entries import Entry, Work, alone
 from treedp_core.views.finding import Finding, Memo, Provenance, Tables, forgetful
@@ -31,7 +31,8 @@ from treedp_core.words import above_least, lower_first, plural, setting_text, sh
 N_RECORDS: Final = 900
 LARGEST_SHOWN: Final = 5.0
 """Epsilon beyond which bounds for every mechanism fall so fast that a figure of them shows nothing else."""
-MEASURE: Final = Criterion("gaussian", least_squares=True)
+COUNTS: Final = {"cdf": "cumulative count", "ranges": "range"}
+"""One of the counts whose mean error the least possible is asked of."""
 
 
 def error_against_epsilon(inputs: PipelineInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
@@ -223,22 +224,29 @@ class Distances:
     bound: MatrixBound
 
 
-def distances(bins: int, watch: Watch | None = None) -> Distances:
-    """Return how far trees and matrices of K bins are from the least possible; it refuses as `distance_table`."""
-    bound = least_possible(bins, watch)
-    return Distances(bins, distance_table(bins, best_shape(bins, MEASURE), bound=bound), bound)
+def distances(asked: tuple[int, str], watch: Watch | None = None) -> Distances:
+    """Return how far trees and matrices are from the least possible; it refuses as `distance_table`.
+
+    Parameters
+    ----------
+    asked : K, and a name in `QUERIES`
+    """
+    bins, workload = asked[0], Workload(asked[1])
+    bound = least_possible(bins, watch, workload)
+    best = best_shape(bins, Criterion("gaussian", workload, least_squares=True))
+    return Distances(bins, distance_table(bins, best, bound=bound, workload=workload), bound)
 
 
-def search(inputs: PipelineInputs, tables: Tables) -> Work | None:
+def search(inputs: OptimalInputs, tables: Tables) -> Work | None:
     """Return the search for the bound, where it takes long: cubic work."""
     bins = inputs.n_bins(tables.data)
     if not BOUND_BINS < bins <= MAX_BOUND_BINS:
         return None
-    return Work(distances, bins, (), lambda: ROUNDS, name="bound", is_exact=True)
+    return Work(distances, (bins, inputs.queries), (), lambda: ROUNDS, name="bound", is_exact=True)
 
 
 def distance_from_optimal(
-    inputs: PipelineInputs, tables: Tables, *, slow: Distances | None = None, memo: Memo = forgetful
+    inputs: OptimalInputs, tables: Tables, *, slow: Distances | None = None, memo: Memo = forgetful
 ) -> Finding:
     """Return how far trees are from the least error of any linear Gaussian mechanism, worst first.
 
@@ -254,15 +262,16 @@ def distance_from_optimal(
     """
     asked = inputs.n_bins(tables.data)
     at = inputs.apart(tables.data) or inputs
-    found = _distances(asked, slow, memo)
+    found = _distances(inputs, asked, slow, memo)
     labels, ratios = found.columns.values()
     rows = dict(zip(labels, ratios, strict=True))
     best = min(rows.keys() - {ROOT_MATRIX, OPTIMAL_MATRIX}, key=rows.__getitem__)
+    root, optimal = rows[ROOT_MATRIX], rows[OPTIMAL_MATRIX]
     answer = (
-        f"For {whole(found.bins)} bins the variance of the best tree is {above_least(rows[best])} that any linear "
-        f"Gaussian mechanism can have, its typical error {above_least(math.sqrt(rows[best]))}; the variance of the "
-        f"square-root matrix is {above_least(rows[ROOT_MATRIX])}, of the optimal matrix "
-        f"{above_least(rows[OPTIMAL_MATRIX])}, of the worst shown {above_least(max(ratios))}. "
+        f"For {COUNTS[at.queries]}s of {whole(found.bins)} bins the variance of the best tree is "
+        f"{above_least(rows[best])} that any linear Gaussian mechanism can have, its typical error "
+        f"{above_least(math.sqrt(rows[best]))}; the variance of the square-root matrix is {above_least(root)}, "
+        f"of the optimal matrix {above_least(optimal)}, of the worst shown {above_least(max(ratios))}. "
         + words.bound_of_all(
             *study.bounds_at(found.bound, at.epsilon, at.contributions, at.delta), at.epsilon, at.delta
         )
@@ -272,7 +281,7 @@ def distance_from_optimal(
         f"{whole(asked)}."
     )
     return Finding(
-        figure=ratio_bars(labels, ratios, x_title="mean variance of a cumulative count ÷ lower bound"),
+        figure=ratio_bars(labels, ratios, x_title=f"mean variance of a {COUNTS[at.queries]} ÷ lower bound"),
         columns=lambda: found.columns,
         answer=answer,
         caption=f"K = {whole(found.bins)}, Gaussian noise at the same ρ, one record replaced, N public. Best tree: "
@@ -287,13 +296,13 @@ def distance_from_optimal(
     )
 
 
-def _distances(asked: int, slow: Distances | None, memo: Memo) -> Distances:
-    bins = min(asked, BOUND_BINS)
-    return slow or memo(("cdf.distances", bins), lambda: distances(bins))
+def _distances(inputs: OptimalInputs, asked: int, slow: Distances | None, memo: Memo) -> Distances:
+    question = min(asked, BOUND_BINS), inputs.queries
+    return slow or memo(("cdf.distances", *question), lambda: distances(question))
 
 
 def every_mechanism(
-    inputs: PipelineInputs, tables: Tables, *, slow: Distances | None = None, memo: Memo = forgetful
+    inputs: OptimalInputs, tables: Tables, *, slow: Distances | None = None, memo: Memo = forgetful
 ) -> Finding:
     """Return what error every mechanism has at least, linear or not, without and with δ, beside two that we have.
 
@@ -308,17 +317,18 @@ def every_mechanism(
         As `error_against_epsilon`.
     """
     at = inputs.apart(tables.data) or inputs
-    found = _distances(inputs.n_bins(tables.data), slow, memo)
-    criterion = Criterion(least_squares=True, unit=ProtectedUnit(PROTECTS, at.contributions))
+    found = _distances(inputs, inputs.n_bins(tables.data), slow, memo)
+    unit = ProtectedUnit(PROTECTS, at.contributions)
+    criterion = Criterion(workload=at.workload, least_squares=True, unit=unit)
     best = memo(("cdf.best", found.bins, criterion), lambda: best_shape(found.bins, criterion))
     grid = tuple(sorted({*(one for one in EPSILON_GRID[::2] if one <= LARGEST_SHOWN), at.epsilon}))
-    curves = study.curves_beside_bounds(found.bound, found.bins, grid, at.contributions, best, at.delta)
+    curves = study.curves_beside_bounds(found.bound, at.workload, grid, at.contributions, best, at.delta)
     answer = words.bound_answer([float(one.y[grid.index(at.epsilon)]) for one in curves], at.epsilon, at.delta)
     return Finding(
         figure=pipeline_figure(curves, at.epsilon),
         columns=partial(study.error_table, curves),
         answer=answer,
-        caption=f"K = {whole(found.bins)}. Root of the mean expected squared error of the cumulative counts, one "
+        caption=f"K = {whole(found.bins)}. Root of the mean expected squared error of all {COUNTS[at.queries]}s, one "
         f"record replaced, N public; δ = {setting_text(at.delta)} if there is one. Lower bound: whatever a mechanism "
         "does, with noise of any law and any bias, some data set has at least this error. Own derivation: the bound "
         "for Gaussian noise at ρ = 2κ² / (1 − κ²), κ = t + (1 − t)√δ, t = tanh(ε/2). Formula and numerical bound.",
@@ -329,6 +339,7 @@ def every_mechanism(
 
 
 _pipelines = partial(Entry, page="cdf", inputs=PipelineInputs, apart=PipelineInputs.apart)
+_optimal = partial(_pipelines, view="optimal", inputs=OptimalInputs, slow=search, start="auto")
 _experiment = partial(
     Entry, page="cdf", view="experiment", inputs=ExperimentInputs, apart=alone, start="auto",
     slow=lambda inputs, tables: Work(
@@ -344,8 +355,7 @@ ENTRIES = (
     _experiment(part="cdf_gains", label="Published experiment",
                 question="How close does a released CDF come to the true one?", find=published_experiment),
     _experiment(part="cdf_experiment", section="paper", find=beside_the_paper),
-    _pipelines(view="optimal", part="cdf_optimal", label="How far from optimal",
-               question="How much better could any mechanism be?", find=distance_from_optimal, slow=search,
-               start="auto"),
-    _pipelines(view="optimal", part="cdf_any", section="any", find=every_mechanism, slow=search, start="auto"),
+    _optimal(part="cdf_optimal", label="How far from optimal", question="How much better could any mechanism be?",
+             find=distance_from_optimal),
+    _optimal(part="cdf_any", section="any", find=every_mechanism),
 )  # fmt: skip

@@ -202,10 +202,19 @@ def bound_of_all(pure: float, both: float, epsilon: float, delta: float) -> str:
 
     >>> bound_of_all(2.0, 1.5, 1.0, 1e-6)
     'Every mechanism, linear or not, has an RMSE of at least 2 records at ε = 1, and 1.5 with δ = 1e-6.'
+    >>> bound_of_all(2.0, 1.9999, 1.0, 1e-6)[-57:]
+    'at least 1.99 records at ε = 1, with δ = 1e-6 or without.'
     """
+    without, with_delta = short_below(pure), short_below(both)
+    same = both >= 0.995 * pure
     return (
-        f"Every mechanism, linear or not, has an RMSE of at least {with_noun(short_below(pure), 'record')} at "
-        f"ε = {setting_text(epsilon)}, and {short_below(both)} with δ = {setting_text(delta)}."
+        f"Every mechanism, linear or not, has an RMSE of at least "
+        f"{with_noun(with_delta if same else without, 'record')} at ε = {setting_text(epsilon)}, "
+        + (
+            f"with δ = {setting_text(delta)} or without."
+            if same
+            else f"and {with_delta} with δ = {setting_text(delta)}."
+        )
     )
 
 

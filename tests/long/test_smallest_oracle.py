@@ -40,7 +40,7 @@ def compared(number: int, every: float | None) -> tuple[float, float, float]:
 def test_the_total_is_never_above_the_oracle_and_the_bound_never_above_either() -> None:
     found = np.array([compared(i, None) for i in range(CASES)])
     assert found[:, 0].max() <= 1 + 1e-5 and found[:, 1].max() <= 1 + 1e-6
-    assert (found[:, 2] <= 1e-3).mean() >= 0.95 and found[:, 2].max() <= 0.03
+    assert found[:, 2].max() <= 1e-3
 
 
 def test_every_count_within_records_is_never_dearer_than_the_oracle_says() -> None:

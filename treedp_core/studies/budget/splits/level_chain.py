@@ -62,6 +62,10 @@ AMOUNTS: Final[dict[str, Callable[[FloatArray], FloatArray]]] = {
 """What a precision costs at a sensitivity of 1."""
 
 
+Narrower = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+"""Ends (n,) of a box of chains and limits (n,) of their sums S -> limits that hold in the box, no larger."""
+
+
 @dataclass(eq=False)
 class Box:
     """Chains between two ends of each level, as exponents of the grid (n,), and the multipliers found for it."""
@@ -72,6 +76,7 @@ class Box:
     multipliers: FloatArray
     weight: float
     chains: list[FloatArray]
+    own: FloatArray
     bound: float = 0.0
     alive: list[IntArray] = field(default_factory=list)
 
@@ -82,6 +87,7 @@ class Tables:
     def __init__(self, chain: LevelChain, box: Box) -> None:
         self.ratio = float(np.exp(box.step))
         self.mean = (1.0 + self.ratio) ** 2 / (4.0 * self.ratio)
+        self.own = np.where(chain.asked, box.own, 0.0)
         self.is_empty = not self._shrink(chain, box)
         if self.is_empty:
             return
@@ -104,7 +110,8 @@ class Tables:
 
     def _shrink(self, chain: LevelChain, box: Box) -> bool:
         """Ends of L and of S that follow from each other; whether a chain is left."""
-        e, largest = chain.energy, chain.largest * self.ratio * (1.0 + SLACK)
+        e = chain.energy
+        largest = np.minimum.accumulate(box.own[::-1])[::-1] * self.ratio * (1.0 + SLACK)
         for _ in range(3):
             box.high = np.minimum.accumulate(box.high)
             box.low = np.maximum.accumulate(box.low[::-1])[::-1]
@@ -129,14 +136,16 @@ class LevelChain:
         Largest variance of each level; inf where none is asked for, and at least one is.
     """
 
+    narrower: Narrower | None = None
+
     def __init__(self, problem: Problem, limits: FloatArray) -> None:
         tree = problem.tree
         levels = np.flatnonzero(problem.paid)
         levels = levels[: int(np.flatnonzero(np.isfinite(limits[levels]))[-1]) + 1]
         self.problem, self.levels = problem, levels
         self.leaves = tree.leaf_count[tree.level_start[levels]].astype(np.float64)
-        above = 0.0 if not problem.unit.total_is_public or problem.first_level else 1.0 / tree.n_leaves
-        self.energy = np.diff(1.0 / self.leaves, prepend=above)
+        self.above = 0.0 if not problem.unit.total_is_public or problem.first_level else 1.0 / tree.n_leaves
+        self.energy = np.diff(1.0 / self.leaves, prepend=self.above)
         self.own = limits[levels] / np.square(self.leaves)
         self.asked = np.isfinite(self.own)
         self.largest = np.minimum.accumulate(self.own[::-1])[::-1]
@@ -210,11 +219,13 @@ class LevelChain:
         multipliers = np.where(self.asked, 0.5 * total / self.asked.sum() / self.own, 0.0)
         return Box(
             step, np.floor(np.log(low) / step).astype(np.int64), np.ceil(np.log(high) / step).astype(np.int64),
-            multipliers, 0.5 * bool(self.double.any()), [],
+            multipliers, 0.5 * bool(self.double.any()), [], self.own,
         )  # fmt: skip
 
     def _solve(self, box: Box, aim: float, rounds: int) -> tuple[Tables, Sweep]:
         """Improve the multipliers of a box until its bound reaches the aim, or for so many rounds."""
+        if self.narrower is not None:
+            box.own = self.narrower(np.exp(box.step * box.low), np.exp(box.step * box.high), box.own)
         tables, found = Tables(self, box), Sweep()
         if tables.is_empty:
             box.bound = np.inf
@@ -269,7 +280,7 @@ class LevelChain:
         """Value and slope, by multipliers and weight (n + 1,), of what one chain makes of the bound at most."""
         each = self.costs(chain)
         sums = np.cumsum(self.energy / chain)
-        beyond = np.where(self.asked, sums - tables.mean * np.where(self.asked, self.own, 0.0), 0.0)
+        beyond = np.where(self.asked, sums - tables.mean * tables.own, 0.0)
         return float(each.sum()), np.append(beyond, 2.0 * float(each[self.double].sum()) - float(each.sum()))
 
     def _cut(self, box: Box, tables: Tables, sweep: Sweep, aim: float) -> None:
@@ -292,7 +303,7 @@ class LevelChain:
             return []
 
         def part(low: IntArray, high: IntArray, step: float) -> Box:
-            return Box(step, low.copy(), high.copy(), box.multipliers, box.weight, box.chains, box.bound)
+            return Box(step, low.copy(), high.copy(), box.multipliers, box.weight, box.chains, box.own, box.bound)
 
         width = box.high - box.low
         if width.max() <= POINTS / 3:
@@ -341,8 +352,7 @@ class Sweep:
             values.append(value)
         last = value[-1] + price[-1] * tables.cost[-1]
         at, k = int(last.argmin()), SUMS - 1
-        asked = chain.asked
-        constant = tables.mean * float(multipliers[asked] @ chain.own[asked])
+        constant = tables.mean * float(multipliers @ tables.own)
         if not np.isfinite(last[at]):
             return Sweep(np.inf)
         places = [at]

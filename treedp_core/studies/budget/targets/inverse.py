@@ -22,8 +22,9 @@ from treedp_core.privacy.rounding import smallest, smallest_root
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.quotient import sweeps
 from treedp_core.studies.budget.splits.branch_and_bound import AT_ONCE, EFFORT, GAP, POLISHED, Search
-from treedp_core.studies.budget.splits.level_chain import LevelChain
+from treedp_core.studies.budget.splits.level_chain import BOXES, BOXES_AT_ONCE, LevelChain
 from treedp_core.studies.budget.splits.optimum import SMALLEST, simple_splits
+from treedp_core.studies.budget.targets.box_limits import LawLimits
 from treedp_core.studies.budget.targets.finalize_split import MOST, TRUE_ROUNDS, Truth, admitted
 from treedp_core.studies.budget.targets.relaxation import Requirements, least_total
 from treedp_core.studies.budget.targets.target import Bound, Target
@@ -235,8 +236,6 @@ def _after_least_squares(problem: Problem, bounds: list[Bound], *, quick: bool) 
     search = _search(problem, wanted, EFFORT if wanted.homogeneous else GUIDED, quick=quick, steps=40)
     seen = search.run(starts)
     lower = seen.lower if wanted.all_proved else 0.0
-    if not (wanted.all_proved or quick):  # while a hand moves, what no search is needed for is all that is proved
-        lower = _proved(problem, bounds, [seen.amounts, *starts])
     ends = [just_enough(problem, bounds, end + crumbs * end.sum()) for end in (seen.amounts, *seen.ends[:MANY_ENDS])]
     ends.sort(key=lambda end: float(problem.charge(end)))
     few = truth.is_normal or truth.is_simulated or problem.quotient.n_classes > MANY_CLASSES
@@ -249,8 +248,10 @@ def _after_least_squares(problem: Problem, bounds: list[Bound], *, quick: bool) 
     watch.step(20)
     if not float(problem.charge(amounts)) <= MOST[problem.currency]:
         return Inverse(np.inf, (), amounts, (np.inf,) * len(bounds), truth.binding(amounts), 0.0)
-    lower = max(lower, least_total(problem, bounds))
     total, shares, amounts = admitted(problem, amounts, truth.met)
+    if not (wanted.all_proved and truth.is_normal):
+        lower = _proved(problem, bounds, total, [seen.amounts, *starts], quick=quick)
+    lower = max(lower, least_total(problem, bounds))
     found, error = truth.values(amounts)
     beside = _otherwise(search, truth, amounts, seen.ends, all_ends=not (few or quick))
     other = tuple((total * beside).tolist())
@@ -311,10 +312,16 @@ def _search(problem: Problem, wanted: Requirements, effort: int, *, quick: bool,
     )  # fmt: skip
 
 
-def _proved(problem: Problem, bounds: list[Bound], starts: list[FloatArray]) -> float:
-    """A total below which no split meets those of the targets of which that can be proved."""
-    most = 2.0 * float(problem.charge(starts[0]))  # a split that spends more needs no other bound
-    wanted = Requirements(problem, bounds, only_proved=True, most=most)
+def _proved(problem: Problem, bounds: list[Bound], total: float, starts: list[FloatArray], *, quick: bool) -> float:
+    """A total below which no split meets those of the targets of which that can be proved.
+
+    A split of that total is known.
+    """
+    wanted = Requirements(problem, bounds, only_proved=True, most=total)
     if not wanted.concave.size:
         return 0.0
-    return min(most, _search(problem, wanted, EFFORT, quick=False).run(starts).lower)
+    search = _search(problem, wanted, EFFORT, quick=quick)
+    if search.chain is not None:
+        search.chain.narrower = LawLimits.of(search.chain, bounds)
+        return search.chain.bound(lambda split: total, search.gap, BOXES_AT_ONCE if quick else BOXES)
+    return 0.0 if quick else min(total, search.run(starts).lower)

@@ -296,7 +296,7 @@ def _cap(problem: Problem, bound: Bound, spent: float) -> FloatArray | None:
     """
     start = problem.quotient.class_start
     first, last = int(start[bound.target.level]), int(start[bound.target.level + 1])
-    miss, reach = _mean_miss(bound), bound.reach[bound.chosen]
+    miss, reach = mean_miss(bound), bound.reach[bound.chosen]
     if last - first != 1 or not 0.0 < miss < 1.0 or not reach.max() > 0:
         return None
     most = math.inf
@@ -316,7 +316,7 @@ def _cap(problem: Problem, bound: Bound, spent: float) -> FloatArray | None:
     return weights
 
 
-def _mean_miss(bound: Bound) -> float:
+def mean_miss(bound: Bound) -> float:
     """How often a count may miss on average at most, whatever goes together."""
     miss, n = 1.0 - bound.target.confidence, bound.chosen.size
     if bound.target.ask is Ask.SHARE:
@@ -352,7 +352,7 @@ def _least_total(problem: Problem, bound: Bound) -> float:
     if not movable.any() or not problem.paid[bound.target.level]:
         return 0.0
     n, moved = bound.chosen.size, shift[movable]
-    allowed = _mean_miss(bound)
+    allowed = mean_miss(bound)
 
     def missed(total: float) -> float:
         each = _tail_floor(problem, total, moved)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,10 @@ def _nobody(n: int) -> None:
     """Tell nobody."""
 
 
+def _unused(_: object) -> None:
+    """Take no notice."""
+
+
 def _never() -> bool:
     return False
 
@@ -28,11 +32,13 @@ def _never() -> bool:
 class Watch:
     """How a long run reports (`step(n)` after n more trials) and stops (`cancelled()`, asked before each chunk).
 
-    Searches count hundredths of their work instead of trials, and ask before each evaluation.
+    Searches count hundredths of their work instead of trials, and ask before each evaluation. One whose answer can be
+    used before it is the best shows it (`offer(answer)`) and goes on.
     """
 
     step: Callable[[int], None] = _nobody
     cancelled: Callable[[], bool] = _never
+    offer: Callable[[Any], None] = _unused
 
     def check(self) -> None:
         """Raise `Cancelled` when the run is to stop."""
@@ -48,6 +54,23 @@ class Watch:
         """
         self.check()
         self.step(1)
+
+    def part(self, steps: int, of: int) -> Watch:
+        """Return a watch that counts `of` steps as `steps` of these, for a part of the work.
+
+        >>> done = []
+        >>> part = Watch(done.append).part(2, of=6)
+        >>> [part.step(n) for n in (1, 2, 3)], done
+        ([None, None, None], [0, 1, 1])
+        """
+        seen = 0
+
+        def step(n: int) -> None:
+            nonlocal seen
+            before, seen = seen, seen + n
+            self.step(steps * seen // of - steps * before // of)
+
+        return Watch(step, self.cancelled, self.offer)
 
     def over(self, items: Sequence[T], steps: int) -> Iterator[T]:
         """Go through items and report `steps` in all while they get done.

@@ -27,7 +27,7 @@ from treedp_core.studies.budget.targets.inverse import smallest_budget
 from treedp_core.studies.budget.targets.target import Ask, Target
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.bins import Bins
-from treedp_core.studies.cdf.matrices.blocks import block_matrix
+from treedp_core.studies.cdf.matrices.blocks import local_matrix
 from treedp_core.studies.cdf.matrices.plan import plan_matrix
 from treedp_core.studies.cdf.release import STRATEGIES
 from treedp_core.watch import Watch
@@ -230,18 +230,18 @@ def _matrix(report: Report, rng: np.random.Generator, n_bins: int) -> None:
     """Noise on whole sums of all bins: what they change by, over all neighbours, at the cost of its law."""
     small = Small(tuple(CdfSettings(n_bins, (n_bins,)).shape.tree().parent.tolist()))
     made_for = (("root", "cdf"), ("root", "ranges"), ("optimal", "cdf"), ("optimal", "ranges"), ("optimal", "own"),
-                ("identity", "cdf"), ("identity", "ranges"), ("identity", "own"), ("product", "cdf"))  # fmt: skip
+                ("identity", "cdf"), ("identity", "ranges"), ("identity", "own"), ("local sums", "cdf"))  # fmt: skip
     own = ((1, 2), ((1, 1, 1.0), (2, n_bins, -0.5)))
     for relation, (strategy, workload), which in product((ADD, REPLACE, UNKNOWN), made_for, (0, 1)):
-        named = "identity" if strategy == "product" else strategy
+        named = "identity" if strategy == "local sums" else strategy
         mechanism = STRATEGIES[named].mechanisms[which]
         who = Who(relation, int(rng.integers(1, 3)))
         epsilon = float(np.exp(rng.uniform(-3, 2)))
         settings = CdfSettings(n_bins, (), mechanism, epsilon, 1e-6, relation=relation, contributions=who.contributions,
                                strategy=named, workload=workload,
                                ranges=own if workload == "own" else ())  # fmt: skip
-        blocks = block_matrix(settings.wanted, settings.unit.by_pairs, Watch()) if strategy == "product" else None
-        ready = plan_matrix(settings, blocks)
+        local = local_matrix(settings.wanted, settings.unit.by_pairs, Watch()) if strategy == "local sums" else None
+        ready = plan_matrix(settings, local)
         pairs = list_pairs(small, who, data_sets(small, rng, who.contributions))
         report.pairs += pairs.n
         moved = (ready.matrix.encode(change).tolist() for change in pairs.changes[:, small.leaves])

@@ -58,8 +58,8 @@ from treedp_core.studies.budget.splits import node_budgets
 from treedp_core.studies.budget.targets import finalize_split
 from treedp_core.studies.cdf import baselines
 from treedp_core.studies.cdf.matrices import plan as matrices
-from treedp_core.studies.cdf.matrices.blocks import BlockMatrix
 from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix
+from treedp_core.studies.cdf.matrices.local_sums import LocalMatrix
 from treedp_core.studies.topdown import marginals, sparse
 from treedp_core.studies.topdown.plan import known_levels
 from treedp_core.tree import Tree
@@ -508,9 +508,7 @@ FAULTS = (
     Fault("size refused by the true total", lambda: everywhere(SPARSE_RELEASE, _refusing_by_the_truth), (TOP_DOWN,)),
     Fault("only children with records are visited", changed(sparse._joined, _with_records), (TOP_DOWN,)),
     Fault("a certificate reads where records are", changed(sparse._joined, _telling_where_records_are), (TOP_DOWN,)),
-    Fault(
-        "a product moves within one block", method(BlockMatrix, "pair_sum", lambda _, x: x.inner.pair_sum()), (BUDGETS,)
-    ),
+    Fault("local sums move by one column", method(LocalMatrix, "pair_sum", lambda _, x: x.column_sum()), (BUDGETS,)),
     Fault("sums of a p-identity as half as long", method(WholeMatrix, "column_sum", lambda x, *_: x // 2), (BUDGETS,)),
     Fault("a matrix that moves by less", changed(matrices.sensitivity, lambda x, *_: 0.98 * x), (BUDGETS,)),
     Fault(

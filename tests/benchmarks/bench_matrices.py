@@ -44,7 +44,7 @@ def rows(quick: bool) -> Iterator[Line]:
     for n_bins in (3000,) if quick else (3000, 20_000):
         for workload in ("cdf", "ranges"):
             yield certified(n_bins, workload, ADDED)
-            yield product(n_bins, workload)
+            yield local_sums(n_bins, workload)
         yield certified(n_bins, "ranges", ProtectedUnit(NeighbouringRelation.REPLACE_ONE))
 
 
@@ -92,8 +92,8 @@ def published_root(n_bins: int) -> Line:
     return "12", name, ours / theirs, 1.0, f"{ours:.4f} at rho = 1, theirs {theirs:.4f}"
 
 
-def product(n_bins: int, workload: str) -> Line:
-    """A product of p-identity matrices for more bins than one has, one record added, over the best tree."""
+def local_sums(n_bins: int, workload: str) -> Line:
+    """A p-identity matrix of local sums, for many bins, one record added, over the best tree."""
     tracemalloc.start()
     begun = time.perf_counter()
     matrix = pure_matrix(Wanted(n_bins, workload), False)
@@ -101,7 +101,7 @@ def product(n_bins: int, workload: str) -> Line:
     fitted = Criterion("laplace", Workload(workload), True, ADDED)
     tree = optimal_shares(best_shape(n_bins, fitted), fitted).value
     error = pure_error(matrix)
-    name = f"product of p-identities, {workload}, K={n_bins} / best tree"
+    name = f"p-identity of local sums, {workload}, K={n_bins} / best tree"
     return "12", name, error / tree, 0.92, f"{error:.2f} at epsilon = 1, the tree {tree:.2f}; {spent}"
 
 

@@ -6,6 +6,7 @@ import math
 import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from itertools import product as every
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,9 @@ from treedp_core.studies.branching import best_shape, best_shapes
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.compare import draw, query_table
 from treedp_core.studies.cdf.error import Criterion, optimal_shares
-from treedp_core.studies.cdf.matrices.blocks import Search, block_matrix
+from treedp_core.studies.cdf.matrices.blocks import Search, local_matrix, product_weights, pure_matrix
 from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix, optimal_matrix
+from treedp_core.studies.cdf.matrices.local_sums import LocalErrors, LocalMatrix, in_whole_numbers
 from treedp_core.studies.cdf.matrices.p_identity import SEARCH_STEPS, Errors, identity_matrix
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan, matrix_ledger, plan_matrix, sensitivity
 from treedp_core.studies.cdf.matrices.workload import (
@@ -410,42 +412,151 @@ def test_an_own_range_is_released_on_a_tree_where_that_errs_less() -> None:
     assert mean_variance_of(plan) < 0.9 * mean_variance_of(plan_matrix(settings))
 
 
-@pytest.mark.parametrize("workload", ["cdf", "ranges"])
-@pytest.mark.parametrize("with_total", [False, True])
-def test_a_product_is_the_dense_matrix(workload: str, with_total: bool) -> None:
-    """23 bins in blocks, the last with bins that nobody has: whole columns, errors by generalised inverses, slopes."""
-    matrix = block_matrix(Wanted(23, workload), with_total, Watch())
-    blocks, size = matrix.outer.n_bins, matrix.inner.n_bins
-    dense = np.vstack([np.kron(matrix.outer.entries, np.ones((1, size), dtype=int)),
-                       np.kron(np.eye(blocks, dtype=int), matrix.inner.entries)]).astype(object)  # fmt: skip
-    counts = np.random.default_rng(1).integers(0, 2**45, 23)
-    assert blocks * size > 23 and matrix.n_rows == dense.shape[0]
-    assert matrix.encode(counts).tolist() == (dense[:, :23] @ counts.astype(object)).tolist()
-    assert matrix.encode(counts + 2**53).tolist() == (dense[:, :23] @ (counts + 2**53).astype(object)).tolist()
-    columns = dense.T.tolist()
-    assert matrix.column_sum() == max(map(sum, columns))
-    assert matrix.column_square() == max(sum(v * v for v in one) for one in columns)
+def dense_of(matrix: LocalMatrix) -> Any:
+    """All rows of local sums written out, (n_rows, K)."""
+    blocks, n_near, size = matrix.near.shape
+    near = np.zeros((blocks, n_near, blocks, size), dtype=int)
+    near[np.arange(blocks), :, np.arange(blocks)] = matrix.near
+    return np.vstack([np.diag(matrix.own), near.reshape(-1, blocks * size)[:, : matrix.n_bins], matrix.far])
+
+
+def farthest(entries: Any) -> tuple[int, int]:
+    """Largest sums of absolute values and of squares of differences of two columns, by every pair."""
+    columns = [[int(v) for v in column] for column in entries.T]
     apart = [(sum(abs(a - b) for a, b in zip(x, y, strict=True)), sum((a - b) ** 2 for a, b in zip(x, y, strict=True)))
              for x, y in every(columns, columns)]  # fmt: skip
-    assert (matrix.pair_sum(), matrix.pair_square()) == tuple(map(max, zip(*apart, strict=True)))
-    free = np.eye(blocks * size)
-    if with_total:
-        free = np.linalg.svd((np.arange(blocks * size) < 23)[None].astype(float))[2][1:].T
-    pad = np.zeros((1, blocks * size - 23))
+    first, second = zip(*apart, strict=True)
+    return max(first), max(second)
+
+
+@pytest.mark.parametrize("workload", ["cdf", "ranges"])
+@pytest.mark.parametrize("with_total", [False, True])
+def test_local_sums_are_the_dense_matrix(workload: str, with_total: bool) -> None:
+    """23 bins in blocks, the last with bins that nobody has: whole columns, errors by generalised inverses."""
+    errors = LocalErrors(Wanted(23, workload), with_total, (6, 3, 4), 2)
+    weights = np.random.default_rng(4).random(6 * 3 * 4 + 2 * 24) * 2.0
+    matrix = in_whole_numbers(errors, weights)
+    dense = dense_of(matrix)
+    counts = np.random.default_rng(1).integers(0, 2**45, 23)
+    assert matrix.n_rows == dense.shape[0] == 23 + 18 + 2
+    steep = in_whole_numbers(errors, weights * 10.0 ** np.random.default_rng(4).integers(0, 7, weights.size))
+    back = steep.decode(steep.encode(counts), float(counts.sum()))
+    np.testing.assert_allclose(back, np.cumsum(counts), rtol=1e-7, err_msg="large weights")
+    for some in (counts, counts + 2**53, counts % 1000):
+        assert matrix.encode(some).tolist() == (dense.astype(object) @ some.astype(object)).tolist()
+    assert matrix.column_sum() == dense.sum(axis=0).max() and abs(matrix.column_sum() - 2**20) < 6
+    assert matrix.column_square() == np.square(dense).sum(axis=0).max()
+    assert (matrix.pair_sum(), matrix.pair_square()) == farthest(dense)
+    free = np.linalg.svd(np.ones((1, 23)))[2][1:].T if with_total else np.eye(23)
     back = np.linalg.pinv(dense.astype(float) @ free)
-
-    def rows_of(wanted: Wanted) -> Any:
-        rows = rows_wanted(wanted)
-        return np.hstack([rows, np.repeat(pad, len(rows), axis=0)]) @ free @ back
-
-    cumulative = rows_of(Wanted(23))
+    cumulative = rows_wanted(Wanted(23)) @ free @ back
     expected = np.square(cumulative).sum(axis=1)
     np.testing.assert_allclose(matrix.variance, expected, rtol=1e-7, atol=1e-9 * expected.max())
-    asked = np.square(rows_of(Wanted(23, workload))).sum(axis=1).mean()
+    asked = np.square(rows_wanted(Wanted(23, workload)) @ free @ back).sum(axis=1).mean()
     assert matrix.mean_variance == pytest.approx(asked, rel=1e-7, abs=0.0)
     np.testing.assert_allclose(matrix.row(9), cumulative[9], atol=1e-9 * np.abs(cumulative).max())
     noise = np.random.default_rng(2).normal(size=(3, matrix.n_rows))
     np.testing.assert_allclose(matrix.decode(noise), noise @ cumulative.T, atol=1e-9 * np.abs(cumulative).max())
+
+
+def test_two_columns_of_local_sums_are_as_far_apart_as_any() -> None:
+    """Columns of all lengths, in one block and in two, sums of all bins that rise, fall or are anything."""
+    rng = np.random.default_rng(11)
+    for trial in range(60):
+        blocks, n_near, size, n_far = (int(rng.integers(1, most)) for most in (6, 4, 6, 4))
+        n = int(rng.integers((blocks - 1) * size + 1, blocks * size + 1))
+        own, far = rng.integers(1, 50, n), rng.integers(0, 50, (n_far, n))
+        near = rng.integers(0, 50, (blocks, n_near, size)) * (np.arange(blocks * size) < n).reshape(blocks, 1, size)
+        matrix = LocalMatrix(own, near, np.sort(far) if trial % 2 else far, False, Wanted(max(n, 2)))
+        assert (matrix.pair_sum(), matrix.pair_square()) == farthest(dense_of(matrix))
+
+
+@pytest.mark.parametrize("workload", ["cdf", "ranges"])
+@pytest.mark.parametrize("with_total", [False, True])
+def test_the_search_for_local_sums_goes_down_its_slope(workload: str, with_total: bool) -> None:
+    """F against generalised inverses of the matrix itself, and its slope against differences."""
+    wanted = Wanted(23, workload)
+    errors = LocalErrors(wanted, with_total, (5, 2, 5), 3)
+    begin = np.random.default_rng(3).random(5 * 2 * 5 + 3 * 25)
+    near, far = errors.parts(begin)
+    near[-1, :, 3:], far[:, 23:] = 0.0, 0.0
+    found, slope = errors.of(begin)
+    rows = np.zeros((5, 2, 5, 5))
+    rows[np.arange(5), :, np.arange(5)] = near
+    dense = np.vstack([np.eye(23), rows.reshape(10, 25)[:, :23], far[:, :23]])
+    wanted_rows = rows_wanted(wanted)
+    if with_total:
+        wanted_rows = wanted_rows - wanted_rows.mean(axis=1, keepdims=True)
+    assert found == pytest.approx(np.square(wanted_rows @ np.linalg.pinv(dense / dense.sum(axis=0))).sum())
+    for at in (0, 7, 31, 50, 72, 96):
+        step = np.zeros(begin.size)
+        step[at] = 1e-6
+        ahead, behind = errors.of(begin + step)[0], errors.of(begin - step)[0]
+        assert slope[at] == pytest.approx((ahead - behind) / 2e-6, rel=1e-4, abs=1e-4)
+    assert np.abs(slope[[48, 49, 73, 74]]).max() < 1e-9, "bins that nobody has stay without weight"
+
+
+@pytest.mark.parametrize("workload", ["cdf", "ranges"])
+@pytest.mark.parametrize("with_total", [False, True])
+def test_a_search_begins_with_the_product(workload: str, with_total: bool) -> None:
+    """The error of a product by small matrices is that of the same weights as local sums: no bin beyond the last."""
+    errors, weights = product_weights(Wanted(40, workload), with_total, Watch())
+    near = errors.parts(weights)[0]
+    assert near[:, :-1] == pytest.approx(np.repeat(near[:1, :-1], near.shape[0], axis=0)), "one inner matrix"
+    search = Search(near.shape[0], near.shape[2], workload == "ranges", with_total)
+    least = min(search.error(search.run(seed, 400, Watch()))[0] for seed in (1, 2))
+    assert errors.of(weights)[0] == pytest.approx(least, rel=1e-6)
+    less = [one.reshape(-1, 40) for one in errors.parts(errors.capped(weights, 30.0))]
+    assert sum(one.sum(axis=0) for one in less).max() < 60.0 < weights.max(), "of a bin's own sums and of those of all"
+
+
+def error_at_one(matrix: LocalMatrix) -> float:
+    """Mean squared error at epsilon = 1, one record added."""
+    return 2.0 * matrix.mean_variance * matrix.column_sum() ** 2
+
+
+def test_the_best_so_far_can_be_used_at_any_time() -> None:
+    """Every matrix that is shown is a release of its own, and has less error than the one before it."""
+    shown: list[LocalMatrix] = []
+    steps: list[int] = []
+    found = local_matrix(Wanted(300), False, Watch(steps.append, offer=shown.append))
+    assert sum(steps) == SEARCH_STEPS and len(shown) > 3
+    errors = [error_at_one(one) for one in (*shown, found)]
+    assert all(after <= before * (1 + 1e-5) for before, after in pairwise(errors))
+    assert errors[-1] < 0.97 * errors[0]
+    settings = replace(PURE, n_bins=300, mechanism="laplace")
+    for one, error in zip(shown, errors, strict=False):
+        plan = plan_matrix(settings, one)
+        assert plan.variance.mean() == pytest.approx(error, rel=1e-9)
+        assert plan.guarantee.epsilon == 1.0
+
+    def stops_at_the_second() -> bool:
+        return len(shown) > 2
+
+    shown.clear()
+    with pytest.raises(Cancelled):
+        local_matrix(Wanted(300), False, Watch(cancelled=stops_at_the_second, offer=shown.append))
+    assert len(shown) == 3
+
+
+@pytest.mark.parametrize(("n_bins", "workload", "with_total", "most"), [
+    (4096, "cdf", False, 153.0), (4096, "ranges", False, 212.0), (2311, "cdf", True, None),
+    (1777, "ranges", True, None), (6007, "cdf", False, None),
+])  # fmt: skip
+def test_local_sums_err_less_than_products(n_bins: int, workload: str, with_total: bool, most: float | None) -> None:
+    """Mean squared error at epsilon = 1, or 0.97 of the product's; the search is stopped where it has that."""
+    errors: list[float] = []
+    steps: list[int] = []
+
+    def show(one: LocalMatrix) -> None:
+        errors.append(error_at_one(one))
+
+    def has_it() -> bool:
+        return len(errors) > 1 and errors[-1] <= (0.97 * errors[0] if most is None else most)
+
+    with pytest.raises(Cancelled):
+        pure_matrix(Wanted(n_bins, workload), with_total, Watch(steps.append, has_it, show))
+    assert sum(steps) < SEARCH_STEPS
 
 
 @pytest.mark.parametrize("workload", ["cdf", "ranges"])
@@ -472,7 +583,7 @@ def test_the_search_for_a_product_goes_down_its_slope(workload: str, with_total:
     ("n_bins", "workload"),
     [(1026, "cdf"), (1601, "ranges"), pytest.param(3000, "cdf", marks=pytest.mark.contract)],
 )
-def test_a_product_errs_less_than_the_best_tree(n_bins: int, workload: str) -> None:
+def test_local_sums_err_less_than_the_best_tree(n_bins: int, workload: str) -> None:
     """By a tenth at least."""
     plan = plan_of(**(vars(PURE) | {"n_bins": n_bins, "workload": workload}))
     fitted = Criterion("laplace", Workload(workload), True, ProtectedUnit(ADD))
@@ -482,16 +593,16 @@ def test_a_product_errs_less_than_the_best_tree(n_bins: int, workload: str) -> N
     assert plan.guarantee.epsilon == 1.0
 
 
-def test_where_a_product_errs_more_the_tree_is_released() -> None:
+def test_where_local_sums_err_more_the_tree_is_released() -> None:
     """A few thousand bins, one record replaced: no refusal, and no more error than the tree's."""
     plan = plan_cdf(replace(PURE, n_bins=1601, mechanism="laplace", relation=REPLACE.value))
     fitted = Criterion("laplace", least_squares=True)
     assert plan.variance.mean() <= optimal_shares(best_shape(1601, fitted), fitted).value * (1 + 2e-6)
 
 
-def test_a_product_has_the_error_of_the_formula() -> None:
+def test_local_sums_have_the_error_of_the_formula() -> None:
     """Four standard errors: 0.9 and 1.1 times the variance are rejected; where a public total is not used, too."""
-    found = block_matrix(Wanted(40), True, Watch())
+    found = local_matrix(Wanted(40), True, Watch())
     for settings in (PURE, replace(PURE, relation=REPLACE.value), replace(PURE, relation=UNKNOWN.value)):
         plan = plan_matrix(replace(settings, n_bins=40, contributions=2), found)
         squares = np.square(plan.errors(np.random.default_rng(5), 6000)).mean(axis=1)

@@ -46,8 +46,8 @@ from treedp_core.privacy.spread import Capacities, capacities_of_tree, level_sen
 from treedp_core.records import Dataset, Recipe
 from treedp_core.registry import lookup
 from treedp_core.studies.cdf.bins import Bins as CountedBins
-from treedp_core.studies.cdf.matrices.blocks import BlockMatrix
 from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix
+from treedp_core.studies.cdf.matrices.local_sums import LocalMatrix
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan
 from treedp_core.studies.cdf.partition import DividedPlan, PartitionPlan
 from treedp_core.studies.cdf.release import CdfPlan
@@ -189,7 +189,7 @@ def _matrix(made: MatrixPlan, law: NoiseLaw) -> SumsOfBins:
     one, in_epsilon = made.matrix, law.currency is Currency.EPSILON
     replaced = made.settings.unit.by_pairs
     if in_epsilon:
-        assert isinstance(one, WholeMatrix | BlockMatrix)
+        assert isinstance(one, WholeMatrix | LocalMatrix)
         column, pair = one.column_sum(), one.pair_sum() if replaced else 0
     else:
         column, pair = one.column_square(), one.pair_square() if replaced else 0

@@ -19,8 +19,8 @@ from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.registry import lookup
 from treedp_core.studies.cdf.error.budgets import optimal_shares
 from treedp_core.studies.cdf.error.criterion import Criterion
-from treedp_core.studies.cdf.matrices.blocks import BlockMatrix
 from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix
+from treedp_core.studies.cdf.matrices.local_sums import LocalMatrix
 from treedp_core.studies.cdf.matrices.plan import Matrix, MatrixPlan, plan_matrix
 from treedp_core.studies.cdf.matrices.workload import WORKLOADS, Wanted
 from treedp_core.studies.cdf.partition import DividedPlan, PartitionPlan, plan_partition
@@ -55,7 +55,7 @@ def mean_variance_of(plan: MatrixPlan | CdfPlan) -> float:
     """
     settings = plan.settings
     if isinstance(plan, MatrixPlan):
-        assert isinstance(plan.matrix, WholeMatrix | BlockMatrix)
+        assert isinstance(plan.matrix, WholeMatrix | LocalMatrix)
         return plan.law.variance * plan.matrix.mean_variance
     if settings.workload in ("cdf", "ranges"):
         criterion = _criterion(settings)

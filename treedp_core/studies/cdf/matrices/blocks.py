@@ -1,4 +1,4 @@
-"""Products of p-identity matrices, for many bins: one over the totals of blocks of bins, and one inside every block.
+"""Products of p-identity matrices, where the search for many bins begins: one over blocks, one inside every block.
 
 With P the products of the inner matrix's columns, Q those of the outer one's, R = P^-1, r = R 1 and s = 1'r, all is
 known from matrices as small as a block or as the blocks are many: the whole matrix has M = I x P + Q x 11', and
@@ -21,10 +21,11 @@ from scipy.linalg.lapack import dpotrf, dpotri
 
 from treedp_core.checks import InputError
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
-from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix, in_whole_numbers
-from treedp_core.studies.cdf.matrices.p_identity import descend, identity_matrix, searches
+from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix
+from treedp_core.studies.cdf.matrices.local_sums import MOST_AT_FIRST, LocalErrors, LocalMatrix, in_whole_numbers
+from treedp_core.studies.cdf.matrices.p_identity import SEARCH_STEPS, descend, identity_matrix, searches
 from treedp_core.studies.cdf.matrices.workload import Wanted
-from treedp_core.tree import AnyArray, FloatArray, IntArray
+from treedp_core.tree import FloatArray
 from treedp_core.watch import Watch, generator
 from treedp_core.words import whole
 
@@ -33,129 +34,12 @@ SEEDS: Final = (1, 2)
 MANY: Final = 20_000
 """For more bins than that one search does, a longer one: see `searches`."""
 BINS_TO_A_SUM: Final = 8
+MOST_STEPS: Final = 600
+LEAST_STEPS: Final = 100
+BINS_AND_STEPS: Final = 2_500_000
+"""Of a search for every weight by itself: bins times steps."""
 _MOST: Final = 1.5
 """Of the logarithm of how long an outer column is beside an inner one: longer ones lead nowhere."""
-
-
-@dataclass(frozen=True, eq=False)
-class BlockMatrix:
-    """Whole weights of the totals of blocks of bins, and of the bins of each block.
-
-    Parameters
-    ----------
-    outer : WholeMatrix
-        Of as many columns as there are blocks.
-    inner : WholeMatrix
-        Of as many columns as a block has bins; the last block may have bins beyond the last, without records.
-    with_total : bool
-        Whether the total is public; then least squares uses it.
-    wanted : Wanted
-        What it was made for: cumulative counts or ranges.
-    """
-
-    outer: WholeMatrix
-    inner: WholeMatrix
-    with_total: bool
-    wanted: Wanted
-    lower: float = float("nan")
-
-    @property
-    def n_bins(self) -> int:
-        """K."""
-        return self.wanted.n_bins
-
-    @property
-    def n_rows(self) -> int:
-        """Noise values of one release."""
-        return self.outer.n_rows + self.outer.n_bins * self.inner.n_rows
-
-    def encode(self, counts: AnyArray) -> AnyArray:
-        """Return the matrix times whole counts of bins (K,), exactly, (n_rows,)."""
-        blocks = self._blocks(counts)
-        parts = [self.inner.encode(block) for block in blocks]
-        return np.concatenate([self.outer.encode(blocks.sum(axis=1)), *parts])
-
-    def decode(self, released: AnyArray, total: float = 0.0) -> FloatArray:
-        """Return the cumulative counts (..., K) of what was released, (..., n_rows), given a total that is public."""
-        values = released.astype(np.float64)
-        first = values[..., : self.outer.n_rows] @ self.outer.entries
-        rest = values[..., self.outer.n_rows :].reshape(*values.shape[:-1], self.outer.n_bins, self.inner.n_rows)
-        bins = self._solve(rest @ self.inner.entries + first[..., None])
-        found: FloatArray = np.cumsum(bins.reshape(*values.shape[:-1], -1), axis=-1)[..., : self.n_bins]
-        if self.with_total:
-            found = found - self._shares * (found[..., -1:] - total)
-        return found
-
-    def row(self, last: int) -> FloatArray:
-        """Return how much of each noise value is in the error of cumulative count `last`, (n_rows,)."""
-        found = self._row(self._up_to(last))
-        return found - self._shares[last] * self._row(self._up_to(self.n_bins - 1)) if self.with_total else found
-
-    def numbers(self) -> IntArray:
-        """Return the entries of the outer, then of the inner matrix, row by row, (n,)."""
-        return np.concatenate([self.outer.numbers(), self.inner.numbers()])
-
-    def column_sum(self) -> int:
-        """Largest sum of absolute values of a column, exactly: any block has any bin."""
-        return self.outer.column_sum() + self.inner.column_sum()
-
-    def pair_sum(self) -> int:
-        """Largest sum of absolute differences of two columns, exactly: of one block, or of two."""
-        return max(self.inner.pair_sum(), self.outer.pair_sum() + 2 * self.inner.column_sum())
-
-    def column_square(self) -> int:
-        """Squared length of the longest column, exactly."""
-        return self.outer.column_square() + self.inner.column_square()
-
-    def pair_square(self) -> int:
-        """Squared distance of the two columns farthest apart, exactly: of one block, or of two."""
-        return max(self.inner.pair_square(), self.outer.pair_square() + 2 * self.inner.column_square())
-
-    @cached_property
-    def variance(self) -> FloatArray:
-        """Error variance of each cumulative count where the noise has variance 1, (K,)."""
-        found = self._parts.variances().ravel()[: self.n_bins]
-        return np.maximum(found - np.square(self._shares) * found[-1], 0.0) if self.with_total else found
-
-    @cached_property
-    def mean_variance(self) -> float:
-        """Mean error variance of the wanted counts where the noise has variance 1."""
-        total, n = float(self.variance.sum()), self.n_bins
-        if self.wanted.workload == "cdf":
-            return total / n
-        rows = self._row(self._blocks(np.arange(n, 0, -1.0)))
-        if self.with_total:
-            rows = rows - self._shares.sum() * self._row(self._up_to(n - 1))
-        return ((n + 1.0) * total - float(np.square(rows).sum())) / self.wanted.queries
-
-    @cached_property
-    def _shares(self) -> FloatArray:
-        """Covariance of each cumulative count with the last one, over the variance of that, (K,)."""
-        together = np.cumsum(self._solve(self._up_to(self.n_bins - 1)))[: self.n_bins]
-        return np.asarray(together / together[-1])
-
-    @cached_property
-    def _parts(self) -> Parts:
-        return Parts(Half.of(self.outer.entries), Half.of(self.inner.entries))
-
-    def _solve(self, values: FloatArray) -> FloatArray:
-        """M^-1 times values (..., n_blocks, bins of a block)."""
-        one = self._parts
-        inner = values @ one.back
-        return np.asarray(inner - (one.less @ (values @ one.total)[..., None]) * one.total)
-
-    def _row(self, weights: FloatArray) -> FloatArray:
-        """How much of each noise value is in the error of a weighted sum of bins, (n_rows,)."""
-        found = self._solve(weights)
-        return np.concatenate([self.outer.entries @ found.sum(axis=1), (found @ self.inner.entries.T).ravel()])
-
-    def _up_to(self, last: int) -> FloatArray:
-        return self._blocks((np.arange(self.n_bins) <= last).astype(np.float64))
-
-    def _blocks(self, values: AnyArray) -> AnyArray:
-        """Values of bins (K,) by block, 0 beyond the last, (n_blocks, bins of a block)."""
-        size = self.outer.n_bins * self.inner.n_bins
-        return np.pad(values, (0, size - self.n_bins)).reshape(self.outer.n_bins, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,12 +54,6 @@ class Half:
 
     own: FloatArray
     sums: FloatArray
-
-    @staticmethod
-    def of(entries: IntArray) -> Half:
-        """Return a whole matrix (n + n_sums, n) in these parts."""
-        n = entries.shape[1]
-        return Half(np.diag(entries).astype(np.float64), entries[n:].astype(np.float64))
 
     def inverse(self, more: float = 0.0) -> FloatArray:
         """Return (products of columns + more I)^-1, (n, n): of a symmetric matrix in half the work of any other's."""
@@ -243,20 +121,9 @@ class Parts:
         found -= np.outer(self.told, self.total)
         return found
 
-    def variances(self) -> FloatArray:
-        """Return the variance of every cumulative count, (n_blocks, size)."""
-        sums = np.cumsum(np.cumsum(self.totals, axis=0), axis=1)
-        own = np.diag(self.totals)
-        before = np.append(0.0, np.diag(sums)[:-1])
-        beside = np.cumsum(self.totals, axis=0)[np.arange(own.size), np.arange(own.size)] - own
-        alone = np.diag(np.cumsum(self.rest, axis=1))
-        return before[:, None] + 2.0 * beside[:, None] * self.told + own[:, None] * self.told**2 + alone
 
-
-def pure_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None) -> WholeMatrix | BlockMatrix:
-    """Return a p-identity matrix, of many bins a product of two, with little mean variance under Laplace noise.
-
-    Weights inside and outside, and how long the columns of each are, are sought together; the best of two searches.
+def pure_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None) -> WholeMatrix | LocalMatrix:
+    """Return a p-identity matrix with little mean variance under Laplace noise, of many bins one of local sums.
 
     Parameters
     ----------
@@ -265,7 +132,7 @@ def pure_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None) ->
     with_total : bool
         Whether the total is public.
     watch : Watch, optional
-        Told of every step of the search.
+        Told of every step of the search, and of more than 1025 bins shown the best matrix so far.
 
     Raises
     ------
@@ -283,22 +150,54 @@ def pure_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None) ->
             f"A p-identity matrix of more than {whole(MAX_BOUND_BINS)} bins is made for cumulative counts or all "
             f"ranges of at most {whole(MOST_BINS)}, not of {whole(n)}: choose a tree.",
         )
-    return block_matrix(wanted, with_total, watch or Watch())
+    return local_matrix(wanted, with_total, watch or Watch())
 
 
-def block_matrix(wanted: Wanted, with_total: bool, watch: Watch) -> BlockMatrix:
-    """Return the better of two products that were sought, or the one that was where bins are many.
+def local_matrix(wanted: Wanted, with_total: bool, watch: Watch) -> LocalMatrix:
+    """Return a matrix of local sums: the better of two products that were sought, then every weight by itself.
+
+    A product takes a second and has the same weights in every block; all weights by themselves take longer, the more
+    bins there are, and end 5 to 7 % lower. The watch is shown the product, and every tenth of what follows.
+    """
+    errors, begin = product_weights(wanted, with_total, watch.part(SEARCH_STEPS // 10, of=SEARCH_STEPS))
+    watch.offer(in_whole_numbers(errors, begin))
+    steps, seen = min(MOST_STEPS, max(LEAST_STEPS, BINS_AND_STEPS // wanted.n_bins)), 0
+
+    def show(weights: FloatArray) -> None:
+        nonlocal seen
+        seen += 1
+        if not seen % (steps // 10):
+            watch.offer(in_whole_numbers(errors, weights))
+
+    rest = watch.part(SEARCH_STEPS - SEARCH_STEPS // 10, of=steps)
+    begin = errors.capped(begin, MOST_AT_FIRST)
+    return in_whole_numbers(errors, descend(errors.of, begin, (0.0, None), steps, rest, show))
+
+
+def product_weights(wanted: Wanted, with_total: bool, watch: Watch) -> tuple[LocalErrors, FloatArray]:
+    """Return the better of two products that were sought, or the one that was where bins are many, as local sums.
 
     Blocks have about twice as many bins as there are blocks.
+
+    Returns
+    -------
+    LocalErrors
+    weights : (n_weights,)
     """
     blocks = max(2, round(math.sqrt(wanted.n_bins / 2.0)))
     size = -(-wanted.n_bins // blocks)
-    search = Search(-(-wanted.n_bins // size), size, wanted.workload == "ranges", with_total)
+    blocks = -(-wanted.n_bins // size)
+    search = Search(blocks, size, wanted.workload == "ranges", with_total)
     some = searches(SEEDS, wanted.n_bins > MANY, watch)
     found = min((search.run(seed, steps, watch) for seed, steps in some), key=lambda one: search.error(one)[0])
-    entries = (np.vstack([np.diag(one.own), one.sums]) for one in search.matrices(found))
-    outer, inner = (in_whole_numbers(one, False, Wanted(one.shape[1])) for one in entries)
-    return BlockMatrix(outer, inner, with_total, wanted)
+    outer, inner = search.matrices(found)
+    total = outer.own[:, None] / inner.own
+    near = np.concatenate([np.repeat((inner.sums / inner.own)[None], blocks, axis=0), total[:, None]], axis=1)
+    far = np.repeat(outer.sums, size, axis=1) / np.tile(inner.own, blocks)
+    is_bin = np.arange(blocks * size) < wanted.n_bins
+    near, far = near * is_bin.reshape(blocks, 1, size), far * is_bin
+    errors = LocalErrors(wanted, with_total, (blocks, near.shape[1], size), far.shape[0])
+    return errors, np.concatenate([near.ravel(), far.ravel()])
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ STEPS: Final = 400
 LONG: Final = 450
 SEARCH_STEPS: Final = len(STARTS) * STEPS
 LEAST_SUMS: Final = 4
+MANY_WEIGHTS: Final = 1_000_000
 
 
 def identity_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None) -> WholeMatrix:
@@ -110,7 +111,7 @@ def _search(errors: Errors, sums: int, start: int, steps: int, watch: Watch) -> 
 
 def descend(
     error: Callable[[FloatArray], tuple[float, FloatArray]], begin: FloatArray,
-    first: tuple[float, float | None], steps: int, watch: Watch,
+    first: tuple[float, float | None], steps: int, watch: Watch, each: Callable[[FloatArray], None] | None = None,
 ) -> FloatArray:  # fmt: skip
     """Return weights (n,) of less error than the first ones, all at least 0 but one within bounds, by L-BFGS-B.
 
@@ -125,15 +126,21 @@ def descend(
         At most; the watch is told of all of them at the end.
     watch : Watch
         Told of every step.
+    each : function of (n,), optional
+        Given the weights of every step.
     """
     seen = 0
 
-    def each_step(_: FloatArray) -> None:
+    def each_step(weights: FloatArray) -> None:
         nonlocal seen
         watch.one_more()
         seen += 1
+        if each is not None:
+            each(weights)
 
     options: Any = {"maxiter": steps, "maxfun": 2 * steps, "ftol": 1e-9}
+    if begin.size > MANY_WEIGHTS:
+        options["maxcor"] = 4  # of ten earlier steps the memory would be twice as much
     bounds: Any = [first] + [(0.0, None)] * (begin.size - 1)
     done: Any = minimize(
         cast(Any, error),

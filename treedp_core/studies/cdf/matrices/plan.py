@@ -30,9 +30,10 @@ from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.rounding import sqrt_above
 from treedp_core.registry import lookup
 from treedp_core.studies.cdf.error.bound import ROUNDS
-from treedp_core.studies.cdf.matrices.blocks import BlockMatrix, pure_matrix
+from treedp_core.studies.cdf.matrices.blocks import pure_matrix
 from treedp_core.studies.cdf.matrices.circular import CircularRoot
 from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix, and_total, optimal_matrix
+from treedp_core.studies.cdf.matrices.local_sums import LocalMatrix
 from treedp_core.studies.cdf.matrices.p_identity import SEARCH_STEPS
 from treedp_core.studies.cdf.matrices.public_total import CentredRoot
 from treedp_core.studies.cdf.matrices.reflection import SymmetricRoot
@@ -89,7 +90,7 @@ class Matrix(Protocol):
         """Squared distance of the two columns farthest apart."""
 
 
-Sought = WholeMatrix | BlockMatrix
+Sought = WholeMatrix | LocalMatrix
 """A matrix that a search found, with the mean variance it attains and the least that any could."""
 
 
@@ -191,7 +192,7 @@ def plan_matrix(settings: CdfSettings, matrix: Matrix | None = None) -> MatrixPl
     matrix = matrix_of(settings) if matrix is None else matrix
     if isinstance(matrix, WholeMatrix) and matrix.with_total and not settings.with_total:
         matrix = and_total(matrix, currency is Currency.EPSILON)
-    elif isinstance(matrix, BlockMatrix) and not settings.with_total:
+    elif isinstance(matrix, LocalMatrix) and not settings.with_total:
         matrix = replace(matrix, with_total=False)
     moved = sensitivity(matrix, unit, currency)
     law = level_law(mechanism.name, total, moved, moved)
@@ -292,7 +293,7 @@ def sensitivity(matrix: Matrix, unit: ProtectedUnit, currency: Currency = Curren
     1.118033988749895
     """
     if currency is Currency.EPSILON:
-        assert isinstance(matrix, WholeMatrix | BlockMatrix)
+        assert isinstance(matrix, WholeMatrix | LocalMatrix)
         replaced = unit.by_pairs  # no less than what one column holds
         return float(
             unit.contributions * (max(matrix.pair_sum(), matrix.column_sum()) if replaced else matrix.column_sum())

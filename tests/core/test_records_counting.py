@@ -28,6 +28,7 @@ from treedp_core.records import (
 from treedp_core.records.count import counting, table_counts
 from treedp_core.records.dataset import counts_table, leaves_table
 from treedp_core.records.edges import bin_edges, bin_finder
+from treedp_core.records.export.tables import csv_bytes
 from treedp_core.records.read import sources
 from treedp_core.tree import Tree
 
@@ -408,6 +409,15 @@ def test_leaves_that_are_said_to_be_public_make_the_same_tree_again_with_a_place
     elsewhere = count_hierarchy(csv + b"d,x,1\n", ["u", "v", "w"], domain=said, missing=missing)
     assert elsewhere.tree.n_nodes == again.tree.n_nodes
     assert elsewhere.counts[elsewhere.other_leaf] == again.counts[again.other_leaf] + 1
+
+
+def test_a_file_of_leaves_given_back_as_a_domain_has_the_labels_that_a_spreadsheet_would_run() -> None:
+    csv = b"change,kind\n-5 to 0,=x\n-5 to 0,@y\n+5,=x\n'tis,plain\n"
+    found = count_hierarchy(csv, ["change", "kind"], domain=domain_taken_from_the_data())
+    file = csv_bytes(leaves_table(found))
+    assert b"'-5 to 0" in file and b"'@y" in file
+    again = count_hierarchy(csv, ["change", "kind"], domain=domain_of_paths(file))
+    assert as_dictionary(again) == as_dictionary(found) | {("(other)",): 0}
 
 
 @pytest.mark.parametrize(

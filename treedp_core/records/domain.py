@@ -14,6 +14,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.count import counting, paths
 from treedp_core.records.dataset import DomainSource
+from treedp_core.records.export.columns import plain_labels
 from treedp_core.records.read import text
 from treedp_core.records.read.columns import LabelColumn
 from treedp_core.records.read.file_checks import in_words
@@ -45,7 +46,8 @@ def domain_of_paths(
     Parameters
     ----------
     origin : path, bytes, seekable binary file, pyarrow Table or pandas DataFrame
-        A table with one leaf path per row; empty deeper cells end a path early. Repeated rows are harmless.
+        A table with one leaf path per row; empty deeper cells end a path early. Repeated rows are harmless. The
+        apostrophe of `safe_cell`, before what a spreadsheet would run, is no part of a label.
     columns : sequence of str, optional
         Its columns for levels 1, 2, ...; all of them, in order, by default.
     name, options
@@ -100,9 +102,10 @@ def domain_of_paths(
             f"The domain path {echo(shown)} is a leaf, but other paths go on below it; list it as a leaf "
             f"{text.BLANK} below that node, or remove it.",
         )
-    vocabularies = tuple(tuple(column.labels) for column in label_columns)
     if records_are_public:
+        vocabularies = tuple(tuple(column.labels) for column in label_columns)
         return Domain(DomainSource.PUBLIC, vocabularies, built, names=tuple(chosen))
+    vocabularies = tuple(plain_labels(column.labels) for column in label_columns)
     lists_only = not beside and int(sums.max()) == 1
     own = np.zeros(built.tree.n_nodes, dtype=np.int64)
     np.add.at(own, built.leaf_of_path, sums)

@@ -66,3 +66,13 @@ def safe_cell(value: Cell) -> Cell | str:
         return value
     seen = unicodedata.normalize("NFKC", value)
     return "'" + value if seen.startswith(_FORMULA) or seen.strip().startswith(_FORMULA) else value
+
+
+def plain_labels(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return labels of a file that we may have written as they were before `safe_cell`, where that is one of its own.
+
+    >>> plain_labels(["'-5 to 0", "'tis", "'=x", "=x"])
+    ('-5 to 0', "'tis", "'=x", '=x')
+    """
+    known = set(labels)
+    return tuple(one[1:] if one[1:] not in known and safe_cell(one[1:]) == one != one[1:] else one for one in labels)

@@ -216,6 +216,7 @@ def test_a_column_of_values_is_chosen_beside_the_handle_and_counted_at_once() ->
     columns = next(one for one in app.multiselect if one.label.startswith("Columns of the hierarchy"))
     columns.set_value(["region", "shop"]).run()
     app.button(key="upload_count").click().run()
+    assert any(one.proto.label.startswith("Sums of a column") for one in app.get("page_link"))
     app.session_state["pro_view"] = "clip"
     app.switch_page("pages/protects.py").run()
     next(one for one in app.selectbox if one.label == "Column of values").set_value("paid").run()

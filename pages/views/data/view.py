@@ -194,6 +194,12 @@ def who(asked: bool) -> None:
         if RELATION.value == NeighbouringRelation.REPLACE_UNKNOWN.value:
             KNOWN_LEVELS.draw(offered=range(1, tree.n_levels + 1))
     navigation.link("protects", "What a bound on records leaves out, and the noise it needs", {"pro_view": "bound"})
+    if store.is_uploaded():
+        navigation.link(
+            "protects",
+            "Sums of a column: what a clip on its values leaves out, and the noise it needs",
+            {"pro_view": "clip"},
+        )
     small_print(
         f"{_each()}: {prepare(inputs_now(ReleaseInputs).experiment(store.dataset()), tree).guarantee.sentence()}"
     )

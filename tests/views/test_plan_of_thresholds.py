@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +13,12 @@ from oracles_pages import dataset
 from refusals import refuses
 from treedp_core.mechanisms.thresholds.public_bound import plan_thresholds
 from treedp_core.plans import ReleasePlan
+from treedp_core.records import count_hierarchy, domain_of_values
 from treedp_core.tree import Tree
 from treedp_core.views import Tables
 from treedp_core.views.finding import Finding
 from treedp_core.views.plan import PlanInputs, levels, narrower, release_plan, spent
+from treedp_core.words import whole
 
 TREE = Tree.from_branching_factors((3, 4))
 TABLES = Tables(dataset(TREE, [0, 1, 2, 3, 5, 8, 130, 210, 0, 0, 400, 1000]))
@@ -96,3 +99,15 @@ def test_hand_over_says_why_no_library_takes_it() -> None:
         found = spent(replace(ASKED, library=library), TABLES)
         assert "cannot express this plan.** These libraries put noise on answers that are known" in found.answer
         assert "probability that is part of δ" in found.caption
+
+
+def test_a_plan_of_sums_counts_in_steps() -> None:
+    rows = b"a,v\n" + b"\n".join(b"x,3" if i % 2 else b"y,9" for i in range(40))
+    data = count_hierarchy(
+        io.BytesIO(rows), ["a"], domain=domain_of_values({"a": ["x", "y"]}), value="v", clip=5, grid=1.0
+    )
+    plan = release_plan(ASKED, Tables(data))
+    assert plan.verify() == () and plan.thresholds is not None and plan.thresholds.steps == 5
+    assert "to one step added or removed; what one unit has differs by 5 such steps" in plan.sentence()
+    assert f"at most {whole(100_000)} steps of 1 in all" in plan.sentence()
+    assert "ε of one step" in levels(ASKED, Tables(data)).table

@@ -136,6 +136,10 @@ def noun(plan: Statement) -> str:
     return f"steps of {edge_text(plan.recipe.grid)}" if plan.is_of_sums else "records"
 
 
+def _one(plan: Statement) -> str:
+    return "step" if plan.is_of_sums else "record"
+
+
 def _noise(plan: Statement) -> str:
     if plan.thresholds is not None:
         return rounds.noise(plan.thresholds, noun(plan))
@@ -177,7 +181,7 @@ def _levels(which: list[int]) -> str:
 def _cost(plan: Statement) -> str:
     if plan.thresholds is not None:
         told = "" if plan.tuned is None else f" Its budget was tuned on {plan.tuned.kind.value}."
-        return f"{rounds.cost(plan.thresholds, plan.epsilon, plan.delta)}{told}"
+        return f"{rounds.cost(plan.thresholds, plan.epsilon, plan.delta, _one(plan))}{told}"
     costs = [one.amount for one in plan.levels if one.amount]
     terms = " + ".join(map(privacy_text, costs)) if len(set(costs)) > 1 else _equal(costs)
     paid = 0.0 if plan.tuned is None else plan.tuned.spent
@@ -219,7 +223,7 @@ def _way(plan: Statement) -> Accounting | None:
 def conversion(plan: Statement) -> str:
     """Return how the total becomes the promise, in words."""
     if plan.thresholds is not None:
-        return rounds.conversion(plan.thresholds)
+        return rounds.conversion(plan.thresholds, _one(plan))
     if plan.currency is Currency.EPSILON:
         return "none: ε adds up over the levels"
     which = {
@@ -490,7 +494,7 @@ def level_table(plan: Statement) -> Table:
     Of thresholds the rounds.
     """
     if plan.thresholds is not None:
-        return rounds.table(plan.thresholds, noun(plan))
+        return rounds.table(plan.thresholds, noun(plan), _one(plan))
     levels = plan.levels
     scale = "σ" if plan.currency is Currency.RHO else "scale b"
     sensitivity = "L2 sensitivity" if plan.currency is Currency.RHO else "L1 sensitivity"

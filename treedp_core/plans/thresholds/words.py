@@ -49,13 +49,13 @@ def error(one: Thresholds) -> str:
     return privacy_text(one.error)
 
 
-def cost(one: Thresholds, epsilon: float, delta: float) -> str:
-    """Return what the rounds cost, in sentences."""
-    told = f"All rounds together promise {promise_text(one.epsilon, one.delta)} to one record added or removed"
+def cost(one: Thresholds, epsilon: float, delta: float, unit: str) -> str:
+    """Return what the rounds cost, in sentences; `unit` is one of what is counted."""
+    told = f"All rounds together promise {promise_text(one.epsilon, one.delta)} to one {unit} added or removed"
     if one.steps == 1:
         return f"{told}: ({promise_text(epsilon, delta)})-differential privacy."
     return (
-        f"{told}; what one unit has differs by {plural(one.steps, 'such record')}, one after the other (Fact 2.2): "
+        f"{told}; what one unit has differs by {plural(one.steps, f'such {unit}')}, one after the other (Fact 2.2): "
         f"({promise_text(epsilon, delta)})-differential privacy."
     )
 
@@ -68,13 +68,13 @@ def open_point(one: Thresholds, noun: str) -> str:
     )
 
 
-def conversion(one: Thresholds) -> str:
+def conversion(one: Thresholds, unit: str) -> str:
     """Return how the rounds become the promise, in words."""
     summed = "the losses of all rounds composed, as they rarely reach their sum"
-    return summed if one.steps == 1 else f"{summed}; then from one record to {whole(one.steps)} (Fact 2.2)"
+    return summed if one.steps == 1 else f"{summed}; then from one {unit} to {whole(one.steps)} (Fact 2.2)"
 
 
-def table(one: Thresholds, noun: str) -> dict[str, list[str]]:
+def table(one: Thresholds, noun: str, unit: str) -> dict[str, list[str]]:
     """Return the rounds as columns of words, for people."""
     rounds = one.rounds
     return {
@@ -86,5 +86,5 @@ def table(one: Thresholds, noun: str) -> dict[str, list[str]]:
         "noise of a node, rate": [short(r.pass_rate, 4) for r in rounds],
         f"bounded by ({noun})": [whole(r.pass_bound) for r in rounds],
         f"value given ({noun})": [short(r.value, 4) for r in rounds],
-        "ε of one record": [privacy_text(r.threshold_rate + r.query_rate + r.pass_rate) for r in rounds],
+        f"ε of one {unit}": [privacy_text(r.threshold_rate + r.query_rate + r.pass_rate) for r in rounds],
     }

@@ -24,6 +24,7 @@ from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
 from treedp_core.studies.cdf.matrices.integer_strategy import WholeMatrix
 from treedp_core.studies.cdf.matrices.local_sums import MOST_AT_FIRST, LocalErrors, LocalMatrix, in_whole_numbers
 from treedp_core.studies.cdf.matrices.p_identity import SEARCH_STEPS, descend, identity_matrix, searches
+from treedp_core.studies.cdf.matrices.replaced import matrix_for_replaced
 from treedp_core.studies.cdf.matrices.workload import Wanted
 from treedp_core.tree import FloatArray
 from treedp_core.watch import Watch, generator
@@ -34,6 +35,9 @@ SEEDS: Final = (1, 2)
 MANY: Final = 20_000
 """For more bins than that one search does, a longer one: see `searches`."""
 BINS_TO_A_SUM: Final = 8
+BINS_TO_A_SUM_OF_MANY: Final = 16
+"""In blocks of more bins than `LARGE_BLOCK`, where weights take much memory."""
+LARGE_BLOCK: Final = 200
 MOST_STEPS: Final = 600
 LEAST_STEPS: Final = 100
 BINS_AND_STEPS: Final = 2_500_000
@@ -123,7 +127,9 @@ class Parts:
 
 
 def pure_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None) -> WholeMatrix | LocalMatrix:
-    """Return a p-identity matrix with little mean variance under Laplace noise, of many bins one of local sums.
+    """Return a matrix with little mean variance under Laplace noise: a p-identity, of many bins one of local sums.
+
+    For few bins and replaced records it has any weights where these have less error: see `replaced`.
 
     Parameters
     ----------
@@ -143,7 +149,10 @@ def pure_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None) ->
     """
     n = wanted.n_bins
     if n <= MAX_BOUND_BINS:
-        return identity_matrix(wanted, with_total, watch)
+        found = [identity_matrix(wanted, with_total, watch)]
+        if with_total and (other := matrix_for_replaced(wanted, watch or Watch())) is not None:
+            found.append(other)
+        return min(found, key=lambda one: one.mean_variance * one.pair_sum() ** 2) if with_total else found[0]
     if n > MOST_BINS or wanted.workload not in ("cdf", "ranges"):
         raise InputError(
             "BOUND_SIZE",
@@ -171,7 +180,7 @@ def local_matrix(wanted: Wanted, with_total: bool, watch: Watch) -> LocalMatrix:
 
     rest = watch.part(SEARCH_STEPS - SEARCH_STEPS // 10, of=steps)
     begin = errors.capped(begin, MOST_AT_FIRST)
-    return in_whole_numbers(errors, descend(errors.of, begin, (0.0, None), steps, rest, show))
+    return in_whole_numbers(errors, descend(errors.of, begin, (0.0, None), steps, rest, each=show))
 
 
 def product_weights(wanted: Wanted, with_total: bool, watch: Watch) -> tuple[LocalErrors, FloatArray]:
@@ -220,7 +229,8 @@ class Search:
     @property
     def many(self) -> tuple[int, int]:
         """How many weights the outer matrix has, and the inner one."""
-        return -(-self.blocks // BINS_TO_A_SUM) * self.blocks, -(-self.size // BINS_TO_A_SUM) * self.size
+        to_a_sum = BINS_TO_A_SUM if self.size <= LARGE_BLOCK else BINS_TO_A_SUM_OF_MANY
+        return -(-self.blocks // to_a_sum) * self.blocks, -(-self.size // to_a_sum) * self.size
 
     def run(self, seed: int, steps: int, watch: Watch) -> FloatArray:
         """Return the best weights found from one start, (n_weights,)."""

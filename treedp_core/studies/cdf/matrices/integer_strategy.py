@@ -204,16 +204,21 @@ def and_total(matrix: WholeMatrix, in_epsilon: bool) -> WholeMatrix:
 
     A record that comes or goes moves the product by a column, one that is replaced by the difference of two, which the
     total is not in: its weight is what makes the first as far as the second, once columns are moved about their mean.
+    In pure epsilon a histogram is looked at, too: a matrix made for replaced records may leave the total too little.
     """
-    whole = matrix.entries.astype(np.int64)
     if in_epsilon:
-        weight = matrix.pair_sum() - matrix.column_sum()
-    else:
-        whole -= np.rint(whole.mean(axis=1, keepdims=True)).astype(np.int64)
-        left = matrix.pair_square() - int(np.square(whole).sum(axis=0).max())
-        weight = math.isqrt(max(left, 0))
+        histogram = in_whole_numbers(np.eye(matrix.n_bins), matrix.with_total, matrix.wanted)
+        ready = [_with_total_of(one, one.entries, one.pair_sum() - one.column_sum()) for one in (matrix, histogram)]
+        return min(ready, key=lambda one: one.mean_variance * max(one.pair_sum(), one.column_sum()) ** 2)
+    whole = matrix.entries.astype(np.int64)
+    whole -= np.rint(whole.mean(axis=1, keepdims=True)).astype(np.int64)
+    left = matrix.pair_square() - int(np.square(whole).sum(axis=0).max())
+    return _with_total_of(matrix, whole, math.isqrt(max(left, 0)))
+
+
+def _with_total_of(matrix: WholeMatrix, entries: IntArray, weight: int) -> WholeMatrix:
     row = np.full((1, matrix.n_bins), max(weight, _LEAST))
-    return WholeMatrix(np.vstack([whole, row]).astype(np.int32), False, matrix.wanted)
+    return WholeMatrix(np.vstack([entries, row]).astype(np.int32), False, matrix.wanted)
 
 
 def in_whole_numbers(matrix: FloatArray, with_total: bool, wanted: Wanted, lower: float = float("nan")) -> WholeMatrix:

@@ -98,7 +98,7 @@ class LocalMatrix:
         return int(self._column_sums.max())
 
     def pair_sum(self) -> int:
-        """Largest sum of absolute differences of two columns, exactly."""
+        """Largest sum of absolute differences of two columns, or at most 2^-16 of that more."""
         return self._farthest(1)
 
     def column_square(self) -> int:
@@ -106,7 +106,7 @@ class LocalMatrix:
         return int((self._powers(2) + np.square(self.far.astype(np.int64)).sum(axis=0)).max())
 
     def pair_square(self) -> int:
-        """Squared distance of the two columns farthest apart, exactly."""
+        """Squared distance of the two columns farthest apart, or at most 2^-16 of that more."""
         return self._farthest(2)
 
     @cached_property
@@ -187,9 +187,10 @@ class LocalMatrix:
         return np.asarray(self.own.astype(np.int64) ** power + near)
 
     def _farthest(self, power: int) -> int:
-        """Largest sum of powers of differences of two columns, exactly.
+        """Largest sum of powers of differences of two columns, never less than that and at most 2^-16 of it more.
 
-        Pairs of blocks are looked at in the order of what no two of their columns exceed, until that is too little.
+        Pairs of blocks are looked at in the order of what no two of their columns exceed, by the ranges of their sums
+        and as no two columns are farther apart than both are long, until that is as little.
         """
         blocks, _, size = self.near.shape
         apart, far = self._powers(power), self.far.astype(np.int64)
@@ -197,12 +198,13 @@ class LocalMatrix:
         low, high = (extreme.reduceat(far, starts, axis=1) for extreme in (np.minimum, np.maximum))
         reach = np.maximum(high[:, :, None] - low[:, None], high[:, None] - low[:, :, None]) ** power
         longest = np.maximum.reduceat(apart, starts)
-        most = np.triu(reach.sum(axis=0) + np.add.outer(longest, longest))
+        columns = np.maximum.reduceat(apart + (far**power).sum(axis=0), starts)
+        most = np.triu(np.minimum(reach.sum(axis=0) + np.add.outer(longest, longest), np.add.outer(columns, columns)))
         largest = 0
         for place in np.argsort(-most, axis=None):
             one, two = divmod(int(place), blocks)
-            if most[one, two] <= largest:
-                break
+            if most[one, two] <= largest + (largest >> 16):
+                return max(largest, int(most[one, two]))
             first, second = (slice(block * size, min((block + 1) * size, self.n_bins)) for block in (one, two))
             between = np.add.outer(apart[first], apart[second]) if one != two else self._inside(one, power)
             for row in far:

@@ -111,7 +111,8 @@ def _search(errors: Errors, sums: int, start: int, steps: int, watch: Watch) -> 
 
 def descend(
     error: Callable[[FloatArray], tuple[float, FloatArray]], begin: FloatArray,
-    first: tuple[float, float | None], steps: int, watch: Watch, each: Callable[[FloatArray], None] | None = None,
+    first: tuple[float | None, float | None], steps: int, watch: Watch,
+    *, each: Callable[[FloatArray], None] | None = None, is_free: bool = False,
 ) -> FloatArray:  # fmt: skip
     """Return weights (n,) of less error than the first ones, all at least 0 but one within bounds, by L-BFGS-B.
 
@@ -128,6 +129,8 @@ def descend(
         Told of every step.
     each : function of (n,), optional
         Given the weights of every step.
+    is_free : bool
+        Whether weights may be less than 0.
     """
     seen = 0
 
@@ -141,7 +144,7 @@ def descend(
     options: Any = {"maxiter": steps, "maxfun": 2 * steps, "ftol": 1e-9}
     if begin.size > MANY_WEIGHTS:
         options["maxcor"] = 4  # of ten earlier steps the memory would be twice as much
-    bounds: Any = [first] + [(0.0, None)] * (begin.size - 1)
+    bounds: Any = [first] + [(None if is_free else 0.0, None)] * (begin.size - 1)
     done: Any = minimize(
         cast(Any, error),
         begin,

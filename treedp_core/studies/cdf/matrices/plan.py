@@ -294,10 +294,8 @@ def sensitivity(matrix: Matrix, unit: ProtectedUnit, currency: Currency = Curren
     """
     if currency is Currency.EPSILON:
         assert isinstance(matrix, WholeMatrix | LocalMatrix)
-        replaced = unit.by_pairs  # no less than what one column holds
-        return float(
-            unit.contributions * (max(matrix.pair_sum(), matrix.column_sum()) if replaced else matrix.column_sum())
-        )
+        moved = 0 if unit.relation is NeighbouringRelation.REPLACE_ONE else matrix.column_sum()
+        return float(unit.contributions * (max(moved, matrix.pair_sum()) if unit.by_pairs else moved))
     square = 0
     if unit.relation is not NeighbouringRelation.REPLACE_ONE:
         square = matrix.column_square()

@@ -34,8 +34,9 @@ def rows(quick: bool) -> Iterator[tuple[str, str, float | None, float | None, st
     yield best(tree, counts, "gaussian", note)
     for name, branching, asked, law, target in (
         ("RMSE, 6 levels", (2,) * 5, {i: (Ask.RMSE, 10.0) for i in range(6)}, "discrete_laplace", 1e-3),
-        ("RMSE, 10 levels", (2,) * 9, {i: (Ask.RMSE, 10.0) for i in range(10)}, "discrete_laplace", None),
-        ("every count, 3 levels", (4, 5), {i: (Ask.EVERY_NODE, 8.0) for i in (1, 2)}, "discrete_laplace", 0.17),
+        ("RMSE, 10 levels", (2,) * 9, {i: (Ask.RMSE, 10.0) for i in range(10)}, "discrete_laplace", 1e-3),
+        ("every count, 5 levels", (4, 5, 3, 3), {i: (Ask.EVERY_NODE, 20.0) for i in range(1, 5)}, "laplace", 1e-3),
+        ("every count, 3 levels", (4, 5), {i: (Ask.EVERY_NODE, 8.0) for i in (1, 2)}, "discrete_laplace", 0.02),
         ("every count, 3 levels", (4, 5), {i: (Ask.EVERY_NODE, 30.0) for i in (1, 2)}, "discrete_gaussian", 0.05),
     ):
         if quick and len(branching) > 6:

@@ -364,6 +364,7 @@ class Search:
                 self.try_from(start[self.levels])
         if self.chain is not None:
             lower = self.chain.bound(self._known, self.gap, BOXES_AT_ONCE if self.at_once else BOXES)
+            watch.step(left)
         if not (self.at_once and self.chain is not None):
             self.toggle()
         if self.chain is None:

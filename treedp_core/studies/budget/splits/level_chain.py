@@ -53,6 +53,10 @@ BOXES_AT_ONCE: Final = 24
 KEPT: Final = 12
 MOST_WEIGHT: Final = 1.0 - 1e-6
 HOLE: Final = 3
+FINEST: Final = 1e-4
+"""Step of the grid beyond which a bound hardly grows."""
+NEXT_TO_NOTHING: Final = 1e-3
+"""Of the least information that is wanted: what is less, below the levels asked about, counts as nothing or as this."""
 SLACK: Final = 1e-9
 """By how much limits are raised and bounds lowered for rounding."""
 AMOUNTS: Final[dict[str, Callable[[FloatArray], FloatArray]]] = {
@@ -62,8 +66,8 @@ AMOUNTS: Final[dict[str, Callable[[FloatArray], FloatArray]]] = {
 """What a precision costs at a sensitivity of 1."""
 
 
-Narrower = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
-"""Ends (n,) of a box of chains and limits (n,) of their sums S -> limits that hold in the box, no larger."""
+Narrower = Callable[["LevelChain", "Box"], FloatArray]
+"""A box of chains -> limits (n,) of their sums S that hold in the box, no larger than its own."""
 
 
 @dataclass(eq=False)
@@ -77,6 +81,7 @@ class Box:
     weight: float
     chains: list[FloatArray]
     own: FloatArray
+    floor: int = 0
     bound: float = 0.0
     alive: list[IntArray] = field(default_factory=list)
 
@@ -92,7 +97,8 @@ class Tables:
         if self.is_empty:
             return
         e, n = chain.energy, chain.energy.size
-        self.L = [np.exp(box.step * np.arange(a, b + 1)) for a, b in zip(box.low, box.high, strict=True)]
+        self.L = [chain.informations(j, np.arange(box.low[j], box.high[j] + 1), box) for j in range(n)]
+        self.inverse = [1.0 / np.where(one > 0, one, np.inf) for one in self.L]
         self.S = [np.append(a * (b / a) ** (np.arange(SUMS - 1) / (SUMS - 1)), b) for a, b in self.ends]
         self.cost = [chain.cost(j, np.maximum(self.L[j][:, None] - self.L[j + 1], 0.0)) for j in range(n - 1)]
         for j, cost in enumerate(self.cost):
@@ -101,7 +107,8 @@ class Tables:
         self.came, self.goes = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         self.too_small, self.too_large = [np.zeros(0, dtype=bool)], [np.zeros(0, dtype=bool)]
         for j in range(1, n):
-            before, after = self.S[j][:, None] - e[j] / self.L[j], self.S[j - 1][:, None] + e[j] / self.L[j]
+            rise = e[j] * self.inverse[j]
+            before, after = self.S[j][:, None] - rise, self.S[j - 1][:, None] + rise
             self.came.append(np.minimum(np.searchsorted(self.S[j - 1], before * (1.0 + 1e-12)), SUMS - 1))
             self.too_small.append(before < self.S[j - 1][0] * (1.0 - SLACK))
             at = np.searchsorted(self.S[j], after * (1.0 - 1e-12), side="right") - 1
@@ -120,7 +127,8 @@ class Tables:
             if (box.low > box.high).any() or (least > most * (1.0 + SLACK)).any():
                 return False
             needed = e / np.maximum(most - np.append(0.0, least[:-1]), 1e-300)
-            box.low = np.maximum(box.low, np.floor(np.log(needed) / box.step - SLACK).astype(np.int64))
+            exponents = np.log(np.where(chain.deep, 1.0, needed)) / box.step
+            box.low = np.where(chain.deep, box.low, np.maximum(box.low, np.floor(exponents - SLACK).astype(np.int64)))
         self.ends = list(zip(least.tolist(), (np.maximum(most, least) * (1.0 + SLACK)).tolist(), strict=True))
         return bool((box.low <= box.high).all())
 
@@ -134,18 +142,21 @@ class LevelChain:
         With one variance class a level, and Laplace noise of either kind.
     limits : (n_levels,)
         Largest variance of each level; inf where none is asked for, and at least one is.
+    narrower : function, optional
+        What limits are in a box. The levels below the last one that is asked about are then looked at one by one.
     """
 
-    narrower: Narrower | None = None
-
-    def __init__(self, problem: Problem, limits: FloatArray) -> None:
+    def __init__(self, problem: Problem, limits: FloatArray, narrower: Narrower | None = None) -> None:
         tree = problem.tree
         levels = np.flatnonzero(problem.paid)
-        levels = levels[: int(np.flatnonzero(np.isfinite(limits[levels]))[-1]) + 1]
+        last = int(np.flatnonzero(np.isfinite(limits[levels]))[-1])
+        levels = levels if narrower else levels[: last + 1]
+        self.narrower, self.deep = narrower, np.arange(levels.size) > last
         self.problem, self.levels = problem, levels
         self.leaves = tree.leaf_count[tree.level_start[levels]].astype(np.float64)
         self.above = 0.0 if not problem.unit.total_is_public or problem.first_level else 1.0 / tree.n_leaves
         self.energy = np.diff(1.0 / self.leaves, prepend=self.above)
+        self.energy[self.deep] = 0.0
         self.own = limits[levels] / np.square(self.leaves)
         self.asked = np.isfinite(self.own)
         self.largest = np.minimum.accumulate(self.own[::-1])[::-1]
@@ -161,6 +172,21 @@ class LevelChain:
         one_class = problem.quotient.n_classes == problem.tree.n_levels
         sizes = problem.tree.level_sizes[problem.judged]
         return problem.law in AMOUNTS and one_class and paid.size >= sizes.size - 1 and bool((np.diff(sizes) > 0).all())
+
+    def informations(self, level: int, exponents: IntArray, box: Box) -> FloatArray:
+        """What exponents (n,) of the grid stand for, (n,): below the last target's level the least one for nothing."""
+        return np.where(self.deep[level] & (exponents <= box.floor), 0.0, np.exp(box.step * exponents))
+
+    def ends(self, box: Box) -> tuple[FloatArray, FloatArray]:
+        """The least and the largest information of each level in a box, (n,) each."""
+        low, high = (
+            np.where(self.deep & (one <= box.floor), 0.0, np.exp(box.step * one)) for one in (box.low, box.high)
+        )
+        return low, high
+
+    def sums(self, chain: FloatArray) -> FloatArray:
+        """S of each level of a chain (n,), (n,)."""
+        return np.cumsum(self.energy / np.where(chain > 0, chain, np.inf))
 
     def cost(self, level: int, information: FloatArray) -> FloatArray:
         """What information of a level costs by itself, shape of `information`, without what doubles it."""
@@ -203,7 +229,7 @@ class LevelChain:
                 else:
                     left_out = min(left_out, part.bound)
             aim = best(None) * (1.0 - gap)
-            if not queue or queue[0][0] >= aim or number >= boxes:
+            if not queue or queue[0][0] >= aim or number >= boxes or queue[0][2].step < FINEST:
                 break
             parts = self._parts(heapq.heappop(queue)[2])
         # boxes were left out by their bounds, and points that no chain cheaper than the best value less the gap touches
@@ -211,21 +237,23 @@ class LevelChain:
 
     def _whole(self, total: float) -> Box:
         low = np.maximum.accumulate((self.energy / self.largest)[::-1])[::-1]
+        low = np.where(self.deep, NEXT_TO_NOTHING * low[~self.deep].min(), low)
         # a precision is convex in the amount, so that all on one level informs most
         every = self.problem.precision(np.full(self.problem.paid.size, total * (1.0 + SLACK)))[self.problem.paid > 0]
         leaves = self.problem.tree.leaf_count[self.problem.tree.level_start[:-1]][self.problem.paid > 0]
         high = np.maximum.accumulate((every * leaves)[::-1])[::-1][: low.size]
         step = float(np.log(max(high.max() / low.min(), 2.0)) / POINTS)
         multipliers = np.where(self.asked, 0.5 * total / self.asked.sum() / self.own, 0.0)
+        lows = np.floor(np.log(low) / step).astype(np.int64)
         return Box(
-            step, np.floor(np.log(low) / step).astype(np.int64), np.ceil(np.log(high) / step).astype(np.int64),
-            multipliers, 0.5 * bool(self.double.any()), [], self.own,
+            step, lows, np.ceil(np.log(high) / step).astype(np.int64), multipliers, 0.5 * bool(self.double.any()), [],
+            self.own, int(lows.min()),
         )  # fmt: skip
 
     def _solve(self, box: Box, aim: float, rounds: int) -> tuple[Tables, Sweep]:
         """Improve the multipliers of a box until its bound reaches the aim, or for so many rounds."""
         if self.narrower is not None:
-            box.own = self.narrower(np.exp(box.step * box.low), np.exp(box.step * box.high), box.own)
+            box.own = self.narrower(self, box)
         tables, found = Tables(self, box), Sweep()
         if tables.is_empty:
             box.bound = np.inf
@@ -279,8 +307,7 @@ class LevelChain:
     def _cut_of(self, chain: FloatArray, tables: Tables) -> tuple[float, FloatArray]:
         """Value and slope, by multipliers and weight (n + 1,), of what one chain makes of the bound at most."""
         each = self.costs(chain)
-        sums = np.cumsum(self.energy / chain)
-        beyond = np.where(self.asked, sums - tables.mean * tables.own, 0.0)
+        beyond = np.where(self.asked, self.sums(chain) - tables.mean * tables.own, 0.0)
         return float(each.sum()), np.append(beyond, 2.0 * float(each[self.double].sum()) - float(each.sum()))
 
     def _cut(self, box: Box, tables: Tables, sweep: Sweep, aim: float) -> None:
@@ -302,12 +329,14 @@ class LevelChain:
         if not np.isfinite(box.bound):
             return []
 
-        def part(low: IntArray, high: IntArray, step: float) -> Box:
-            return Box(step, low.copy(), high.copy(), box.multipliers, box.weight, box.chains, box.own, box.bound)
+        def part(low: IntArray, high: IntArray, step: float, floor: int = box.floor) -> Box:
+            return Box(
+                step, low.copy(), high.copy(), box.multipliers, box.weight, box.chains, box.own, floor, box.bound
+            )
 
         width = box.high - box.low
         if width.max() <= POINTS / 3:
-            return [part(2 * box.low, 2 * box.high, box.step / 2.0)]
+            return [part(2 * box.low, 2 * box.high, box.step / 2.0, 2 * box.floor)]
         holes = [int(np.diff(alive).max(initial=0)) for alive in box.alive]
         level = int(np.argmax(holes))
         if holes[level] > HOLE:
@@ -341,14 +370,14 @@ class Sweep:
         charge = np.cumsum(multipliers[::-1])[::-1] * e
         price = np.where(chain.double, 1.0 + weight, 1.0 - weight) if chain.double.any() else np.ones(n)
         fits = tables.S[0][:, None] >= e[0] / tables.L[0] * (1.0 - 1e-12)
-        value = np.where(fits, charge[0] / tables.L[0], np.inf)
+        value = np.where(fits, charge[0] * tables.inverse[0], np.inf)
         values, choices = [value], []
         for j in range(1, n):
             each = value[:, :, None] + price[j - 1] * tables.cost[j - 1]
             choices.append(each.argmin(axis=1))
             least = np.take_along_axis(each, choices[-1][:, None, :], axis=1)[:, 0, :]
             came = least[tables.came[j], np.arange(tables.L[j].size)]
-            value = np.where(tables.too_small[j], np.inf, came + charge[j] / tables.L[j])
+            value = np.where(tables.too_small[j], np.inf, came + charge[j] * tables.inverse[j])
             values.append(value)
         last = value[-1] + price[-1] * tables.cost[-1]
         at, k = int(last.argmin()), SUMS - 1
@@ -367,7 +396,7 @@ class Sweep:
         value = np.broadcast_to(self.price[-1] * tables.cost[-1], (SUMS, tables.L[-1].size))
         found = [value]
         for j in range(chain.energy.size - 1, 0, -1):
-            goes = value[tables.goes[j], np.arange(tables.L[j].size)] + self.charge[j] / tables.L[j]
+            goes = value[tables.goes[j], np.arange(tables.L[j].size)] + self.charge[j] * tables.inverse[j]
             goes = np.where(tables.too_large[j], np.inf, goes)
             value = (goes[:, None, :] + self.price[j - 1] * tables.cost[j - 1]).min(axis=2)
             found.insert(0, value)

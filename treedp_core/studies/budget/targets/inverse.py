@@ -4,7 +4,8 @@ Before least squares every target needs a certain amount on its own level, found
 amounts together are the answer. After least squares all targets share the budget: branch and bound over which levels
 are measured and how much they spend (`branch_and_bound`), with errors of single counts taken as normal; then the best
 splits are scaled until every target holds under the law that the errors really have (`reliability`). A bound that holds
-for that law (`relaxation`) says how much smaller the budget could be at most.
+for that law (`relaxation`) says how much smaller the budget could be at most. Where the nodes of a level are alike,
+levels are searched one by one (`level_chain`), and each box of splits has laws of its own (`box_limits`).
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ MANY_ENDS: Final = 5
 """Local optima that are held against each other under the true law."""
 LINEAR_GAP: Final = 1e-5
 GUIDED: Final = 60
+BOXES_OF_LAWS: Final = 800
+"""Boxes looked at where each has laws of errors of its own."""
 MEASURED: Final = 0.01
 LEAST_SAVED: Final = 1e-3
 FAR: Final = 100.0
@@ -249,8 +252,8 @@ def _after_least_squares(problem: Problem, bounds: list[Bound], *, quick: bool) 
     if not float(problem.charge(amounts)) <= MOST[problem.currency]:
         return Inverse(np.inf, (), amounts, (np.inf,) * len(bounds), truth.binding(amounts), 0.0)
     total, shares, amounts = admitted(problem, amounts, truth.met)
-    if not (wanted.all_proved and truth.is_normal):
-        lower = _proved(problem, bounds, total, [seen.amounts, *starts], quick=quick)
+    if not wanted.all_proved or (search.chain is not None and not truth.is_normal):
+        lower = max(lower, _proved(problem, bounds, total, [seen.amounts, *starts], quick=quick))
     lower = max(lower, least_total(problem, bounds))
     found, error = truth.values(amounts)
     beside = _otherwise(search, truth, amounts, seen.ends, all_ends=not (few or quick))
@@ -303,12 +306,10 @@ def _otherwise(
 def _search(problem: Problem, wanted: Requirements, effort: int, *, quick: bool, steps: int = 0) -> Search:
     size = max(1.0, problem.quotient.n_classes / MANY_CLASSES)
     most, polished = (AT_ONCE, POLISHED_AT_ONCE) if quick else (effort, POLISHED)
-    limits = wanted.limits if LevelChain.fits(problem) else None
-    chain = None if limits is None or np.isinf(limits).all() else LevelChain(problem, limits)
     return Search(
         problem, wanted, wanted.concave, wanted.homogeneous, gap=LINEAR_GAP if problem.noise.normal else GAP,
         effort=max(AT_ONCE, int(most / size)), most_polished=max(FEWEST_POLISHED, int(polished / size)), steps=steps,
-        chain=chain, at_once=quick,
+        chain=_chain(problem, wanted), at_once=quick,
     )  # fmt: skip
 
 
@@ -320,8 +321,14 @@ def _proved(problem: Problem, bounds: list[Bound], total: float, starts: list[Fl
     wanted = Requirements(problem, bounds, only_proved=True, most=total)
     if not wanted.concave.size:
         return 0.0
-    search = _search(problem, wanted, EFFORT, quick=quick)
-    if search.chain is not None:
-        search.chain.narrower = LawLimits.of(search.chain, bounds)
-        return search.chain.bound(lambda split: total, search.gap, BOXES_AT_ONCE if quick else BOXES)
-    return 0.0 if quick else min(total, search.run(starts).lower)
+    chain = _chain(problem, wanted, LawLimits.of(problem, bounds))
+    if chain is not None:
+        boxes = BOXES_OF_LAWS if chain.narrower else BOXES
+        return chain.bound(lambda split: total, GAP, BOXES_AT_ONCE if quick else boxes)
+    return 0.0 if quick else min(total, _search(problem, wanted, EFFORT, quick=False).run(starts).lower)
+
+
+def _chain(problem: Problem, wanted: Requirements, narrower: LawLimits | None = None) -> LevelChain | None:
+    """What bounds the total level by level, where each level has one kind of node."""
+    limits = wanted.limits if LevelChain.fits(problem) else None
+    return None if limits is None or np.isinf(limits).all() else LevelChain(problem, limits, narrower)

@@ -86,7 +86,7 @@ def _walk_tail(step: float, wider: float = 1.0) -> FloatArray:
         n_terms = int(min(highest * PERIOD / (2.0 * np.pi * step), MOST_TERMS))
         if n_terms < 1:
             continue
-        constant, cosines = _below_outside(n_terms)
+        constant, cosines = below_outside(n_terms)
         t = 2.0 * np.pi / PERIOD * np.arange(1, n_terms + 1)
         up, down = np.maximum(cosines, 0.0), np.maximum(-cosines, 0.0)
         slow, fast = (1.0 - np.cos(step * t)) / step**2, 0.5 * wider * np.square(t)
@@ -103,13 +103,13 @@ def _walk_tail(step: float, wider: float = 1.0) -> FloatArray:
     return found
 
 
-def _below_outside(n_terms: int) -> tuple[float, FloatArray]:
-    """Constant and cosines of Selberg's polynomial below 1 where |x| > 1 and below 0 elsewhere, of period `PERIOD`."""
+def below_outside(n_terms: int, period: float = PERIOD) -> tuple[float, FloatArray]:
+    """Constant and cosines (n,) of Selberg's polynomial below 1 where |x| > 1 and below 0 elsewhere, of that period."""
     n = np.arange(1, n_terms + 1)
-    u, angle = n / (n_terms + 1), 2.0 * np.pi / PERIOD * n
+    u, angle = n / (n_terms + 1), 2.0 * np.pi / period * n
     sines = (np.pi * u * (1.0 - u) / np.tan(np.pi * u) + u) / (np.pi * n)
     cosines = -2.0 * (sines * np.sin(angle) + (1.0 - u) / (n_terms + 1) * np.cos(angle))
-    return 1.0 - 2.0 / PERIOD - 1.0 / (n_terms + 1), np.asarray(cosines)
+    return 1.0 - 2.0 / period - 1.0 / (n_terms + 1), np.asarray(cosines)
 
 
 @lru_cache(maxsize=64)
@@ -296,7 +296,7 @@ def _cap(problem: Problem, bound: Bound, spent: float) -> FloatArray | None:
     """
     start = problem.quotient.class_start
     first, last = int(start[bound.target.level]), int(start[bound.target.level + 1])
-    miss, reach = mean_miss(bound), bound.reach[bound.chosen]
+    miss, reach = _mean_miss(bound), bound.reach[bound.chosen]
     if last - first != 1 or not 0.0 < miss < 1.0 or not reach.max() > 0:
         return None
     most = math.inf
@@ -316,7 +316,7 @@ def _cap(problem: Problem, bound: Bound, spent: float) -> FloatArray | None:
     return weights
 
 
-def mean_miss(bound: Bound) -> float:
+def _mean_miss(bound: Bound) -> float:
     """How often a count may miss on average at most, whatever goes together."""
     miss, n = 1.0 - bound.target.confidence, bound.chosen.size
     if bound.target.ask is Ask.SHARE:
@@ -352,7 +352,7 @@ def _least_total(problem: Problem, bound: Bound) -> float:
     if not movable.any() or not problem.paid[bound.target.level]:
         return 0.0
     n, moved = bound.chosen.size, shift[movable]
-    allowed = mean_miss(bound)
+    allowed = _mean_miss(bound)
 
     def missed(total: float) -> float:
         each = _tail_floor(problem, total, moved)

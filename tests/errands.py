@@ -37,6 +37,15 @@ def steps(n: int, *, watch: Watch) -> str:
     return "all"
 
 
+def offers(*, watch: Watch) -> str:
+    """What can be used before it is done, twice, with steps before and after."""
+    for best in ("some", "more"):
+        watch.step(2)
+        watch.offer(best)
+    watch.step(1)
+    return "all"
+
+
 def until_cancelled(told: str, *, watch: Watch) -> None:
     """Steps without end; the worker's id is written to a file first."""
     tell(told)

@@ -28,9 +28,11 @@ from pages.ui.tables.session_tables import Kept
 from treedp_core.notebook.export.script import script_of
 from treedp_core.records import Dataset, count_bins, count_hierarchy, domain_taken_from_the_data
 from treedp_core.studies.cdf import PUBLISHED, consistency_gains
+from treedp_core.studies.cdf.matrices.plan import seek
 from treedp_core.studies.cdf.pipelines import SQUARES
 from treedp_core.tree import Tree
 from treedp_core.views.cdf import release
+from treedp_core.watch import Cancelled, Watch
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
 
@@ -74,6 +76,39 @@ def test_a_matrix_is_sought_for_the_counts_that_are_wanted(monkeypatch: pytest.M
     assert "Seeking the optimal matrix: 0 of 14 rounds" in app.get("progress")[0].proto.text
     press(app, "matrix_cancel")
     assert "Seeking the optimal matrix: cancelled." in words(app.run())
+
+
+def test_the_best_matrix_so_far_is_released_while_its_search_goes_on(
+    monkeypatch: pytest.MonkeyPatch, own_jobs: Any
+) -> None:
+    """A press of Cancel keeps it; a handle that moves meanwhile has a figure; the whole search takes its place."""
+    monkeypatch.setattr(jobs, "pool", Later)
+    app = open_page(
+        "cdf",
+        binned(n_bins=1200),
+        cdf_source="current",
+        cdf_tree="identity",
+        cdf_mechanism="laplace",
+        nbr="add_or_remove_one",
+    )
+    job = own_jobs.slots.get("matrix")
+    assert job is not None and "Seeking the p-identity matrix: 0 %" in app.get("progress")[0].proto.text
+    shown: list[Any] = []
+    with pytest.raises(Cancelled):
+        seek(job.key[1], Watch(cancelled=lambda: len(shown) > 1, offer=shown.append))
+    bands = []
+    for job.best in shown:
+        app.run()
+        assert not codes(app) and "The best matrix so far, after " in words(app)
+        assert "Seeking the p-identity matrix: 0 %" in app.get("progress")[0].proto.text
+        bands.append(answer(app))
+    assert bands[0] != bands[1], "a better one has a narrower band"
+    press(app, "matrix_cancel")
+    app.run()
+    assert "cancelled." in words(app) and "The best matrix so far, after " in words(app) and answer(app) == bands[1]
+    job.result, job.state = replace(shown[1], searched=1.0), "done"
+    app.run()
+    assert "The best matrix so far" not in words(app) and not app.get("progress")
 
 
 def test_marks_of_a_table_of_ranges_that_leave_a_doubt_are_asked() -> None:

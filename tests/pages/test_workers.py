@@ -109,6 +109,13 @@ def test_arrays_and_objects_come_back_as_themselves_and_others_equal(workers: Wo
     assert takes(large)
 
 
+def test_what_can_be_used_before_it_is_done_comes_at_once(workers: Workers) -> None:
+    came: list[Any] = []
+    assert workers.run(partial(errands.offers), Watch(came.append, offer=came.append)) == "all"
+    assert [one for one in came if isinstance(one, str)] == ["some", "more"]
+    assert came[:2] == [2, "some"] and sum(one for one in came if not isinstance(one, str)) == 5
+
+
 def test_a_worker_has_its_own_process_that_steps_back_and_has_no_streamlit(workers: Workers) -> None:
     work = partial(errands.process)
     (first, niceness, modules), (second, *_) = (workers.run(work, Watch()) for _ in range(2))

@@ -110,7 +110,7 @@ def _allow_data(n_bytes: int) -> None:
 def _answer(work: Callable[..., Any], reporter: _Reporter) -> tuple[str, Any, int]:
     """How the work ended, what it found, and the steps that were not reported yet."""
     try:
-        found = work(watch=Watch(reporter.step, reporter.cancelled))
+        found = work(watch=Watch(reporter.step, reporter.cancelled, reporter.offer))
     except Cancelled:
         return "cancelled", None, reporter.unsaid
     except InputError as error:
@@ -148,11 +148,17 @@ class _Reporter:
         self._report()
         return False
 
+    def offer(self, best: object) -> None:
+        """Send what can be used already."""
+        self._send("best", best)
+
     def _report(self) -> None:
-        if time.monotonic() - self.said_at < REPORT_SECONDS:
-            return
+        if time.monotonic() - self.said_at >= REPORT_SECONDS:
+            self._send("step", None)
+
+    def _send(self, kind: str, found: object) -> None:
         try:
-            send(self.channel, ("step", None, self.unsaid))
+            send(self.channel, (kind, found, self.unsaid))
             goes_on = self.channel.recv(1)
         except OSError:
             goes_on = b""

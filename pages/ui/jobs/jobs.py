@@ -51,6 +51,8 @@ class Job:
     state : {"queued", "running", "done", "cancelled", "error"}
     result : object
         What the work returned, once done.
+    best : object
+        What it showed last of what can be used before it is done.
     error : InputError or None
         Why it failed, as a sentence for the screen.
     """
@@ -64,6 +66,7 @@ class Job:
     done: int = 0
     state: str = "queued"
     result: Any = None
+    best: Any = None
     error: InputError | None = None
     started: float = field(default_factory=time.monotonic)
     stop: threading.Event = field(default_factory=threading.Event)
@@ -112,7 +115,7 @@ class Job:
         self.state = "running"
         self.started = time.monotonic()
         try:
-            self.result = self._result(work, Watch(step=self._step, cancelled=self._cancelled))
+            self.result = self._result(work, Watch(self._step, self._cancelled, self._offer))
             self.state = "done"
         except Cancelled:
             self.state = "cancelled"
@@ -133,6 +136,9 @@ class Job:
     def _step(self, n: int) -> None:
         self.done += n
         _TURNS.breathe(self.turn)
+
+    def _offer(self, best: object) -> None:
+        self.best = best
 
     def _cancelled(self) -> bool:
         _TURNS.breathe(self.turn)

@@ -29,6 +29,8 @@ from treedp_core.watch import Cancelled, Watch
 ORDER: Final = struct.Struct("!q")
 FORK: Final = 0
 """What the forker is told: to fork a worker, else the id of the worker to end."""
+GOES_ON: Final = ("step", "best")
+"""What a worker says before it is done: how far it is, and what of its answer can be used."""
 LOOK_SECONDS: Final = 0.1
 STUDIES: Final = ("branching", "budget", "cdf", "multiplicative", "sweep", "topdown")
 READERS: Final = ("numbers.amounts", "arrow.csv", "arrow.ipc", "arrow.tables", "columns", "json_records")
@@ -138,13 +140,15 @@ class Workers:
             given = parts_of((work.args, work.keywords))
             send(channel, (work, None if limits is None else (limits.n_bytes, limits.seconds)))
             kind = "step"
-            while kind == "step":
+            while kind in GOES_ON:
                 while not select.select([channel], [], [], LOOK_SECONDS)[0]:
                     if not is_wanted():
                         raise Cancelled
                 kind, found, steps = receive(channel, given)
                 watch.step(steps)
-                if kind == "step":
+                if kind == "best":
+                    watch.offer(found)
+                if kind in GOES_ON:
                     watch.check()
                     channel.sendall(b".")
         except (OSError, EOFError):

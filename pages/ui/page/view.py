@@ -148,7 +148,7 @@ def see(
                 ):
                     slow = replace(slow, value=first, made_for=asked.question)
             awaits = (slot, asked.question, of_work) if slow.is_pending else None
-            is_used = slow.value is not None and (slow.is_ready or not asked.is_exact)
+            is_used = slow.value is not None and (not asked.is_exact or slow.made_for == asked.question)
             work = replace(asked, question=slow.made_for) if is_used else None
     except InputError as error:
         return Seen(entry, inputs, chosen, refused(entry.name, error, of=mine.fingerprints), given, of)
@@ -198,7 +198,8 @@ def moved(seen: Seen[AnyInputs], **values: Any) -> Finding:
             slow = remember(
                 _at_once_key(entry, asked, tables), partial(first.on(tables), _hurried()), shelf=AT_ONCE, room=KEPT
             )
-        slow = seen.value if slow is None and not asked.is_exact else slow
+        is_same = seen.work is not None and seen.work.question == asked.question  # the best so far of a search
+        slow = seen.value if slow is None and (is_same or not asked.is_exact) else slow
     return entry.found(inputs, tables, slow, remember)
 
 
@@ -210,7 +211,7 @@ def section(seen: Seen[AnyInputs], name: str) -> Seen[AnyInputs]:
 def _found(seen: Seen[AnyInputs]) -> Seen[AnyInputs]:
     """A view with what it finds, or what it found last of the same tables where it is refused."""
     entry, inputs, work, tables = seen.entry, seen.inputs, seen.work, seen.tables.value
-    key = (inputs, None if work is None else work.question, generation())
+    key = (inputs, None if work is None else work.question, getattr(seen.value, "searched", None), generation())
     compute = partial(entry.found, inputs, tables, seen.value, remember)
     found = at_once(entry.name, key, compute, of=tables.fingerprints, room=0)
     return replace(seen, result=found, awaits=seen.awaits if found.is_ready else None)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import weakref
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, Generic, Literal, TypeVar
 
@@ -190,7 +190,7 @@ def in_background(
     wait: float = 0.0,
     shared: bool = False,
 ) -> Result[T]:
-    """Return what a job computes; while it runs, or was not started, the last good one of the same data.
+    """Return what a job computes; before that the best it has shown, or the last good one of the same data.
 
     Parameters
     ----------
@@ -238,8 +238,10 @@ def in_background(
         kept.last = key
         return kept.result(State.READY, slot, begin=begin)
     error = _refusal_of(slot, asked) or (job.error if job is not None and job.key == asked else None)
-    state = _state(job, asked, error)
-    return kept.result(state, slot, error, begin, start == "button")
+    found = kept.result(_state(job, asked, error), slot, error, begin, start == "button")
+    if error is None and job is not None and job.key == asked and job.best is not None:
+        return replace(found, value=job.best, about="", made_for=key)
+    return found
 
 
 def come(slot: str, key: Hashable, of: Hashable) -> tuple[Any, bool]:
@@ -326,10 +328,12 @@ def said_meanwhile() -> str:
 
 def progress(slot: str, what: str, unit: str, *, can_stop: bool = True) -> None:
     """Show the progress of a job, drawn anew while it runs; the page runs once more when it ends."""
+    now = jobs.current(slot)
+    shown = None if now is None else now.best
 
     def live() -> None:
         job = jobs.current(slot)
-        if job is None or not job.is_wanted:
+        if job is None or not job.is_wanted or job.best is not shown:
             st.rerun()
         left = job.seconds_left
         time_left = "" if left is None else f" · about {whole(round(left))} s left"

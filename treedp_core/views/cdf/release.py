@@ -24,6 +24,7 @@ from treedp_core.studies.cdf.compare import (
     half_widths,
     width_table,
 )
+from treedp_core.studies.cdf.matrices.local_sums import LocalMatrix
 from treedp_core.studies.cdf.matrices.plan import Matrix, Sought
 from treedp_core.studies.cdf.matrices.workload import OWN
 from treedp_core.studies.cdf.partition import (
@@ -104,9 +105,14 @@ def shown(inputs: CdfInputs, tables: Tables, slow: Sought | None = None, memo: M
     """Return what is shown of a release; it refuses as `error_band` does."""
     data = bins_in(tables.data, memo)
     settings = inputs.settings(data, tables, memo)
-    key = ("cdf.draw", tables.fingerprints, settings, inputs.fit, inputs.seed, inputs.tuned_on)
+    key = ("cdf.draw", tables.fingerprints, settings, inputs.fit, inputs.seed, inputs.tuned_on, searched(slow))
     mine = memo(key, lambda: _drawn(inputs, data, settings, slow))
     return Shown(data, mine, *inputs.bins_between(data))
+
+
+def searched(matrix: Matrix | None) -> float:
+    """Return what share of its search is behind a matrix: less than 1 of the best so far."""
+    return matrix.searched if isinstance(matrix, LocalMatrix) else 1.0
 
 
 def _drawn(inputs: CdfInputs, data: Bins, settings: CdfSettings, matrix: Matrix | None) -> Draw:
@@ -135,7 +141,7 @@ def error_band(inputs: CdfInputs, tables: Tables, *, slow: Sought | None = None,
     """
     of = shown(inputs, tables, slow, memo)
     data, mine, settings = of.data, of.mine, of.settings
-    widths = _widths(inputs, tables, of, memo)
+    widths = _widths(inputs, tables, of, slow, memo)
     count = float(range_count(mine.release.cumulative, of.start, of.stop))
     if isinstance(mine.plan, DividedPlan):
         errors = off_and_alone(mine.plan, mine.release, data.counts)
@@ -150,6 +156,7 @@ def error_band(inputs: CdfInputs, tables: Tables, *, slow: Sought | None = None,
     notes = (
         of.note,
         words.instead(inputs.tree, settings) if is_instead else "",
+        words.so_far(searched(slow)),
         "" if mine.refused is None else f"Consistent counts are left out. {mine.refused}",
     )
     return Finding(
@@ -171,10 +178,10 @@ def error_band(inputs: CdfInputs, tables: Tables, *, slow: Sought | None = None,
     )
 
 
-def _widths(inputs: CdfInputs, tables: Tables, of: Shown, memo: Memo) -> list[Width]:
+def _widths(inputs: CdfInputs, tables: Tables, of: Shown, slow: Sought | None, memo: Memo) -> list[Width]:
     compare = of.data.n_bins <= MANY_BINS or inputs.compare
     seed = of.mine.seed if isinstance(of.mine.plan, DividedPlan) else None
-    key = ("cdf.widths", tables.fingerprints, of.settings, compare, seed)
+    key = ("cdf.widths", tables.fingerprints, of.settings, compare, seed, searched(slow))
     return memo(key, lambda: half_widths(of.mine, compare=compare))
 
 

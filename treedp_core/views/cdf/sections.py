@@ -25,7 +25,7 @@ from treedp_core.studies.cdf.partition import (
 from treedp_core.studies.cdf.pipelines import above_bound, has_bound, lower_bound
 from treedp_core.views.cdf import words
 from treedp_core.views.cdf.inputs import CdfInputs, sample_of
-from treedp_core.views.cdf.release import BADGES, MANY_BINS, error_band, provenance, releases, search, shown
+from treedp_core.views.cdf.release import BADGES, MANY_BINS, error_band, provenance, releases, search, searched, shown
 from treedp_core.views.entries import Entry
 from treedp_core.views.finding import Finding, Memo, Tables, forgetful
 from treedp_core.words import above_least, literal, margin, short, whole
@@ -72,7 +72,8 @@ def one_range(inputs: CdfInputs, tables: Tables, *, slow: Sought | None = None, 
     """Return the count of the range by each mechanism."""
     of = shown(inputs, tables, slow, memo)
     compare = of.data.n_bins <= MANY_BINS or inputs.compare
-    key = ("cdf.range", tables.fingerprints, of.settings, inputs.fit, of.mine.seed, of.start, of.stop, compare)
+    made = (of.settings, inputs.fit, of.mine.seed, searched(slow))
+    key = ("cdf.range", tables.fingerprints, *made, of.start, of.stop, compare)
     columns = memo(key, lambda: range_table(of.data, of.mine, of.start, of.stop, compare=compare))
     return Finding(
         provenance=provenance(of, tables),

@@ -21,6 +21,7 @@ from treedp_core.words import (
     literal,
     lower_first,
     margin,
+    percent,
     plural,
     setting_text,
     short,
@@ -53,6 +54,13 @@ def instead(strategy: str, tree: CdfSettings) -> str:
         f"The best tree, {tree.way}, has a smaller error here than the {STRATEGIES[strategy].label.lower()} that "
         "was found, by the exact mean squared error of the counts that you want, so it is released instead."
     )
+
+
+def so_far(searched: float) -> str:
+    """Return of a matrix whose search goes on, or was stopped, that its error may be smaller."""
+    if searched == 1.0:
+        return ""
+    return f"The best matrix so far, after {percent(round(searched, 2))} of its search, which ends with less error."
 
 
 def rests_on(plan: AnyPlan) -> str:

@@ -169,14 +169,14 @@ def local_matrix(wanted: Wanted, with_total: bool, watch: Watch) -> LocalMatrix:
     bins there are, and end 5 to 7 % lower. The watch is shown the product, and every tenth of what follows.
     """
     errors, begin = product_weights(wanted, with_total, watch.part(SEARCH_STEPS // 10, of=SEARCH_STEPS))
-    watch.offer(in_whole_numbers(errors, begin))
+    watch.offer(in_whole_numbers(errors, begin, 0.0))
     steps, seen = min(MOST_STEPS, max(LEAST_STEPS, BINS_AND_STEPS // wanted.n_bins)), 0
 
     def show(weights: FloatArray) -> None:
         nonlocal seen
         seen += 1
         if not seen % (steps // 10):
-            watch.offer(in_whole_numbers(errors, weights))
+            watch.offer(in_whole_numbers(errors, weights, seen / (steps + 1)))
 
     rest = watch.part(SEARCH_STEPS - SEARCH_STEPS // 10, of=steps)
     begin = errors.capped(begin, MOST_AT_FIRST)

@@ -45,6 +45,8 @@ class LocalMatrix:
         Whether the total is public; then least squares uses it.
     wanted : Wanted
         What it was made for: cumulative counts or ranges.
+    searched : float
+        The share of its search that is behind it: 1 for the best found, less for the best so far.
     """
 
     own: IntArray
@@ -53,6 +55,7 @@ class LocalMatrix:
     with_total: bool
     wanted: Wanted
     lower: float = float("nan")
+    searched: float = 1.0
 
     @property
     def n_bins(self) -> int:
@@ -340,7 +343,7 @@ def _times_gram(rows: FloatArray, rises: FloatArray, falls: FloatArray) -> Float
     return np.asarray(np.cumsum(rows * rises, axis=-1) * falls + after * rises)
 
 
-def in_whole_numbers(errors: LocalErrors, weights: FloatArray) -> LocalMatrix:
+def in_whole_numbers(errors: LocalErrors, weights: FloatArray, searched: float = 1.0) -> LocalMatrix:
     """Return the matrix of weights (n_weights,), times 2^20 and rounded to whole numbers."""
     near, far = errors.parts(errors.capped(weights, MOST_WEIGHT))
     blocks, _, size = near.shape
@@ -353,4 +356,5 @@ def in_whole_numbers(errors: LocalErrors, weights: FloatArray) -> LocalMatrix:
         np.rint(far[:, :n] * own[:n]).astype(np.int32),
         errors.with_total,
         errors.wanted,
+        searched=searched,
     )

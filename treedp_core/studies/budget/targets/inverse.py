@@ -22,7 +22,7 @@ from treedp_core.mechanisms.calibration import level_law
 from treedp_core.privacy.rounding import smallest, smallest_root
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.quotient import sweeps
-from treedp_core.studies.budget.splits.branch_and_bound import AT_ONCE, EFFORT, GAP, POLISHED, Search
+from treedp_core.studies.budget.splits.branch_and_bound import AT_ONCE, EFFORT, GAP, POLISHED, Certified, Search
 from treedp_core.studies.budget.splits.level_chain import BOXES, BOXES_AT_ONCE, LevelChain
 from treedp_core.studies.budget.splits.optimum import SMALLEST, simple_splits
 from treedp_core.studies.budget.targets.box_limits import LawLimits
@@ -45,6 +45,8 @@ MANY_CLASSES: Final = 200
 """Trees with more variance classes are searched less, under the normal law only, and scaled under the true one."""
 MANY_ENDS: Final = 5
 """Local optima that are held against each other under the true law."""
+ROUNDS_AT_ONCE: Final = 2
+CLOSE: Final = 1e-3
 LINEAR_GAP: Final = 1e-5
 GUIDED: Final = 60
 BOXES_OF_LAWS: Final = 800
@@ -223,29 +225,28 @@ def _after_least_squares(problem: Problem, bounds: list[Bound], *, quick: bool) 
         nothing = np.zeros(problem.paid.size)
         return Inverse(0.0, tuple(nothing.tolist()), nothing, (0.0,) * len(bounds), (), 0.0)
     truth = Truth(problem, bounds)
-    equal = (problem.paid > 0).astype(float)
-    nothing = equal * (NEXT_TO_NOTHING / float(problem.charge(equal)))
-    if max(truth.values(nothing, normal=True)[0]) <= 1.0 and truth.met(nothing):
-        problem.watch.step(100)  # a public total tells all that is asked for
-        total, shares, amounts = admitted(problem, nothing, truth.met)
-        found, error = truth.values(amounts)
-        return Inverse(total, shares, amounts, tuple(found), truth.binding(amounts), 0.0, error)
-    crumbs = problem.paid * SMALLEST
+    known = _for_nothing(problem, truth)
+    if known is not None:
+        return known
     alone = _each_alone(problem, bounds, LARGE)[0]  # each level by itself also does, and must not be beaten
     watch = problem.watch
     starts = [alone] if np.isfinite(alone).all() and alone.any() else []
     starts += [split for _, split in simple_splits(problem, 1.0)]
     wanted = Requirements(problem, bounds)
-    search = _search(problem, wanted, EFFORT if wanted.homogeneous else GUIDED, quick=quick, steps=40)
+    effort = EFFORT if wanted.homogeneous else GUIDED
+    search, before = _search(problem, wanted, effort, quick=quick, steps=40), []
+    if search.chain is not None and not quick:  # what a hand was shown is never better than what comes after it
+        first = _search(problem, wanted, effort, quick=True).run(starts)
+        starts, before = [first.amounts, *starts], _met(problem, bounds, first)[:1]
     seen = search.run(starts)
     lower = seen.lower if wanted.all_proved else 0.0
-    ends = [just_enough(problem, bounds, end + crumbs * end.sum()) for end in (seen.amounts, *seen.ends[:MANY_ENDS])]
-    ends.sort(key=lambda end: float(problem.charge(end)))
+    ends = _met(problem, bounds, seen)
     few = truth.is_normal or truth.is_simulated or problem.quotient.n_classes > MANY_CLASSES
     if not few:
-        ends, rounds = (ends[:1], 2) if quick else (ends[:MANY_ENDS], TRUE_ROUNDS)
+        ends, before, rounds = ([], ends[:1], 0) if quick else (ends[:MANY_ENDS], before, TRUE_ROUNDS)
         ends = [truth.descend(search, wanted, end, rounds) for end in ends]
-    amounts = truth.enough(truth.tidied(min(ends, key=lambda end: float(problem.charge(end)))))
+        ends += [truth.descend(search, wanted, end, ROUNDS_AT_ONCE) for end in before]
+    amounts = _cheapest(truth, ends)
     watch.step(40)
     amounts = truth.legible(amounts)
     watch.step(20)
@@ -259,6 +260,36 @@ def _after_least_squares(problem: Problem, bounds: list[Bound], *, quick: bool) 
     beside = _otherwise(search, truth, amounts, seen.ends, all_ends=not (few or quick))
     other = tuple((total * beside).tolist())
     return Inverse(total, shares, amounts, tuple(found), truth.binding(amounts), lower, error, other)
+
+
+def _for_nothing(problem: Problem, truth: Truth) -> Inverse | None:
+    """What next to nothing buys, if that is enough: a public total tells all that is asked for."""
+    equal = (problem.paid > 0).astype(float)
+    nothing = equal * (NEXT_TO_NOTHING / float(problem.charge(equal)))
+    if max(truth.values(nothing, normal=True)[0]) > 1.0 or not truth.met(nothing):
+        return None
+    problem.watch.step(100)
+    total, shares, amounts = admitted(problem, nothing, truth.met)
+    found, error = truth.values(amounts)
+    return Inverse(total, shares, amounts, tuple(found), truth.binding(amounts), 0.0, error)
+
+
+def _cheapest(truth: Truth, ends: list[FloatArray]) -> FloatArray:
+    """The cheapest of some splits (n_levels,) scaled until every target holds; those that are near it are all tried."""
+
+    def charge(split: FloatArray) -> float:
+        return float(truth.problem.charge(split))
+
+    least = min(map(charge, ends))
+    near = [end for end in ends if charge(end) <= least * (1.0 + CLOSE)]
+    return min((truth.enough(truth.tidied(end)) for end in near), key=charge)
+
+
+def _met(problem: Problem, bounds: list[Bound], seen: Certified) -> list[FloatArray]:
+    """The best split and some local optima, scaled until they meet every bound, the cheapest first."""
+    crumbs = problem.paid * SMALLEST
+    ends = [just_enough(problem, bounds, end + crumbs * end.sum()) for end in (seen.amounts, *seen.ends[:MANY_ENDS])]
+    return sorted(ends, key=lambda end: float(problem.charge(end)))
 
 
 def just_enough(problem: Problem, bounds: list[Bound], shares: FloatArray) -> FloatArray:

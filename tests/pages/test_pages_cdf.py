@@ -99,7 +99,7 @@ def test_the_best_matrix_so_far_is_released_while_its_search_goes_on(
     bands = []
     for job.best in shown:
         app.run()
-        assert not codes(app) and "The best matrix so far, after " in words(app)
+        assert not codes(app) and "The best matrix so far, " in words(app)
         assert "Seeking the p-identity matrix: 0 %" in app.get("progress")[0].proto.text
         bands.append(answer(app))
     assert bands[0] != bands[1], "a better one has a narrower band"

@@ -60,7 +60,8 @@ def so_far(searched: float) -> str:
     """Return of a matrix whose search goes on, or was stopped, that its error may be smaller."""
     if searched == 1.0:
         return ""
-    return f"The best matrix so far, after {percent(round(searched, 2))} of its search, which ends with less error."
+    how_far = f"after {percent(round(searched, 2))} of its search" if searched else "at the beginning of its search"
+    return f"The best matrix so far, {how_far}, which ends with less error."
 
 
 def rests_on(plan: AnyPlan) -> str:

@@ -331,10 +331,10 @@ BOUNDS: Final[Table[Bound]] = table(
             r"\sum_\ell s_\ell\,q_\ell(a_\ell)\ge1\text{ for all tangents }s\Bigr\}",
             source="Our own; the proofs stand in branch_and_bound, level_chain, relaxation and box_limits of "
             "treedp_core.studies.budget.",
-            strengths="RMSE up to ten levels, and every count with Laplace noise up to eight, where the nodes of a "
-            "level are alike: the ε that is found is at most 0.1 % above it.",
-            limitations="Whole-number noise within few records: 1 % may lie between; many counts in one release, and "
-            "discrete Gaussian noise: 4 to 50 %.",
+            strengths="Levels of one kind: RMSE up to ten, every count with Laplace noise up to eight: "
+            "within 0.1 % of what is found.",
+            limitations="Whole numbers within few records: 1 % between; many counts at once, and discrete Gaussian "
+            "noise: 4 to 50 %.",
         ),
     ),
 )  # fmt: skip

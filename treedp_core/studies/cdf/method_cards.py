@@ -37,9 +37,8 @@ IDENTITY: Final = MethodCard(
     formula=r"A=\begin{pmatrix}I\\ \Theta\end{pmatrix}D,\quad D=\mathrm{diag}(1+1^{\top}\Theta)^{-1},\qquad"
     r"\min_{\Theta\ge0}\ \operatorname{tr}\bigl(W(A^{\top}A)^{-1}W^{\top}\bigr)",
     source="McKenna, Miklau, Hay and Machanavajjhala (2018, HDMM), Sec. 5: p-Identity strategies.",
-    strengths="Pure ε, up to 1 024 bins, or 65 536 with sums of near bins; up to ten bins, one record replaced, any "
-    "weights. A tree with a smaller error is released instead.",
-    limitations="More bins; no certificate says how far from the least error it is.",
+    strengths="Pure ε: up to 65 536 bins; a tree with a smaller error is released instead.",
+    limitations="Beyond 1 024 bins only sums of near bins; nothing says how far from the least error it is.",
 )
 PARTITION: Final = MethodCard(
     assumptions="Bins in a row are often alike; whole-number noise, half of ε for where buckets begin.",

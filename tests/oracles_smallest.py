@@ -51,9 +51,12 @@ def parts(branching: tuple[int, ...], q: np.ndarray, level: int) -> list[tuple[f
 def tail(scales: np.ndarray, counts: np.ndarray, reach: float) -> float:
     """P(|sum of scaled Laplace noises| > reach), by the integral of the characteristic function."""
     spread = math.sqrt(2.0 * float(counts @ scales**2))
-    s = (np.arange(6000) + 0.5) * (0.02 / spread)
+    end = 120.0 / spread
+    s = np.append((np.arange(6000) + 0.5) * (0.02 / spread), end)
     f = np.exp(-(counts[:, None] * np.log1p(np.square(scales[:, None] * s))).sum(axis=0))
-    return 1.0 - float((np.sin(s * reach) / s * f).sum() * (0.02 / spread) * 2.0 / math.pi)
+    inside = float((np.sin(s * reach) / s * f)[:-1].sum()) * 0.02 / spread
+    beyond = math.cos(end * reach) / (end * reach) * float(f[-1])  # by parts, once
+    return 1.0 - (inside + beyond) * 2.0 / math.pi
 
 
 def needed(branching, shares, sensitivity, targets, every, public_root) -> float:

@@ -266,12 +266,10 @@ def distance_from_optimal(
     labels, ratios = found.columns.values()
     rows = dict(zip(labels, ratios, strict=True))
     best = min(rows.keys() - {ROOT_MATRIX, OPTIMAL_MATRIX}, key=rows.__getitem__)
-    root, optimal = rows[ROOT_MATRIX], rows[OPTIMAL_MATRIX]
     answer = (
         f"For {COUNTS[at.queries]}s of {whole(found.bins)} bins the variance of the best tree is "
-        f"{above_least(rows[best])} that any linear Gaussian mechanism can have, its typical error "
-        f"{above_least(math.sqrt(rows[best]))}; the variance of the square-root matrix is {above_least(root)}, "
-        f"of the optimal matrix {above_least(optimal)}, of the worst shown {above_least(max(ratios))}. "
+        f"{above_least(rows[best])} that any linear Gaussian mechanism can have, of the square-root matrix "
+        f"{above_least(rows[ROOT_MATRIX])}. "
         + words.bound_of_all(
             *study.bounds_at(found.bound, at.epsilon, at.contributions, at.delta), at.epsilon, at.delta
         )
@@ -285,10 +283,10 @@ def distance_from_optimal(
         columns=lambda: found.columns,
         answer=answer,
         caption=f"K = {whole(found.bins)}, Gaussian noise at the same ρ, one record replaced, N public. Best tree: "
-        f"{best}; it takes linear instead of cubic work. The bound holds for every mechanism that adds Gaussian noise "
-        "to linear queries and estimates linearly without bias (optimal matrix mechanism, certified by duality), at "
-        "every ρ, as all errors fall alike. That for every mechanism is of some data, see below *More*. Formula and "
-        "numerical bound.",
+        f"{best}, its typical error {above_least(math.sqrt(rows[best]))}; it takes "
+        "linear instead of cubic work. The bound holds for every mechanism that adds Gaussian noise to linear queries "
+        "and estimates linearly without bias (optimal matrix mechanism, certified by duality), at every ρ, as all "
+        "errors fall alike. That for every mechanism is of some data, see below *More*. Formula and numerical bound.",
         alt=answer,
         notes=(note,) if asked > MAX_BOUND_BINS else (),
         badges=("formula",),

@@ -30,6 +30,9 @@ SEARCHES: dict[str, Callable[[Watch], Any]] = {
     "optimum, raw": lambda watch: optimum(problem(squares=False).watched(watch), 1.0),
     "optimum, no variances": lambda watch: optimum(problem("laplace", False, "alpha_rmse").watched(watch), 1.0),
     "targets": lambda watch: smallest_budget(problem(), [Target(2, Ask.RMSE, 3.0), Target(1, Ask.RMSE, 2.0)], watch),
+    "targets, every count": lambda watch: smallest_budget(
+        problem(), [Target(2, Ask.EVERY_NODE, 9.0, in_records=True)], watch
+    ),
     "targets, raw": lambda watch: smallest_budget(problem(squares=False), [Target(2, Ask.RMSE, 3.0)], watch),
     "curves": lambda watch: curves(problem(), problem(), (1.0, 2.0), 5, watch=watch),
     "curves by subtree": lambda watch: curves(problem(), problem(), (1.0, 2.0), 5, 1, watch),
@@ -50,7 +53,7 @@ def test_a_search_stops_at_the_next_evaluation(name: str, after: int) -> None:
     assert len(asked) == after + 1
 
 
-@pytest.mark.parametrize("name", ["optimum, Laplace", "targets", "curves", "curves by subtree"])
+@pytest.mark.parametrize("name", ["optimum, Laplace", "targets", "targets, every count", "curves", "curves by subtree"])
 def test_progress_ends_at_a_hundred(name: str) -> None:
     steps: list[int] = []
     SEARCHES[name](Watch(step=steps.append))

@@ -17,6 +17,7 @@ from streamlit.testing.v1 import AppTest
 from browsing import ROOT
 from oracles_pages import (
     Later,
+    answer,
     dataset,
     figure,
     metric_values,
@@ -34,10 +35,12 @@ from treedp_core.checks import InputError
 from treedp_core.cli import PUBLIC_VARIABLE
 from treedp_core.experiment import Experiment, run
 from treedp_core.notebook.study import Asked, note_of
+from treedp_core.studies.budget.answer import solve
 from treedp_core.tree import Tree
 from treedp_core.views import Tables, consistency, lab
 from treedp_core.views.consistency import ConsistencyInputs
 from treedp_core.views.lab import LabInputs
+from treedp_core.watch import Watch
 from treedp_core.words import short
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
@@ -95,6 +98,24 @@ def test_a_search_can_be_cancelled_and_started_again(
 
 def ledger(app: AppTest) -> str:
     return next(line.value for line in app.main.markdown if "charged" in line.value and "Protects" in line.value)
+
+
+def test_the_smallest_epsilon_that_comes_at_once_stands_while_its_search_goes_on(
+    budget: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, own_jobs: jobs.Jobs
+) -> None:
+    monkeypatch.setattr(jobs, "pool", Later)
+    app = budget(bud_view="targets", bud_prior="true")
+    job = own_jobs.slots["budget_targets"]
+    assert "not known yet" in answer(app) and "Searching for the smallest ε" in app.get("progress")[0].proto.text
+    shown: list[Any] = []
+    found = solve(job.key[1], SMALL, SMALL, Watch(offer=shown.append))
+    job.best = shown[0]
+    app.run()
+    first = answer(app)
+    assert "ε = " in first and "Searching for a smaller ε" in app.get("progress")[0].proto.text
+    job.result, job.state = found, "done"
+    app.run()
+    assert "ε = " in answer(app) and not app.get("progress")
 
 
 def test_the_ledger_says_what_the_browser_s_api_would_report(budget: Callable[..., AppTest]) -> None:

@@ -350,6 +350,18 @@ def test_one_s_own_split_is_released_as_it_stands_and_uniform_before() -> None:
     assert own.experiment.shares == (0.0, 0.25, 0.75) and own.experiment.delta > 0  # type: ignore[attr-defined]
 
 
+def test_what_comes_at_once_is_shown_before_the_search_for_the_smallest_goes_on() -> None:
+    given, tables = BudgetInputs(targets="0,20,0"), Tables(SMALL)
+    slow, shown = VIEWS["budget.targets"].slow, list[Any]()
+    assert slow is not None
+    work = slow(given, tables)
+    found = work.on(tables)(watch=Watch(offer=shown.append))
+    assert work.at_once is not None and len(shown) == 1
+    first = work.at_once(work.question, SMALL)
+    assert shown[0].answer.found.total == first.answer.found.total >= found.answer.found.total
+    assert (shown[0].searched, found.searched) == (0.0, 1.0)
+
+
 # --- targets ---------------------------------------------------------------------------------------------------------
 
 

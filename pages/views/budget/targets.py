@@ -46,7 +46,7 @@ def show() -> Told:
         draw_prior()
     seen = see(VIEWS["budget.targets"], inputs_now(BudgetInputs))
     frame.found(seen)
-    say(seen, "Simulating releases" if _is_known(seen) else "Searching for the smallest ε")
+    say(seen, "Searching for a smaller ε" if _is_known(seen) else "Searching for the smallest ε")
     return seen.told(more=partial(_more, seen))
 
 

@@ -123,9 +123,16 @@ class Solution:
     request: Request
     answer: Answer | None
 
+    @property
+    def searched(self) -> float:
+        """What share of the work is behind it: less than 1 of what comes at once."""
+        return 1.0 if self.answer is None else float(self.answer.is_simulated)
+
 
 def solve(request: Request, data: Dataset, file: Dataset | None = None, watch: Watch | None = None) -> Solution:
     """Return the answer to a request on a table; `file` is what a prior is counted from, where one is.
+
+    The watch is shown what `solve_at_once` returns, before the search goes on.
 
     Raises
     ------
@@ -133,6 +140,8 @@ def solve(request: Request, data: Dataset, file: Dataset | None = None, watch: W
         As `answer`.
     """
     tuned = problems_of(request.question, data, file).tuned
+    if watch is not None and tuned is not None and data.tree.n_nodes <= MANY_NODES:
+        watch.offer(solve_at_once(request, data, file, Watch(cancelled=watch.cancelled)))
     return Solution(request, None if tuned is None else answer(tuned, request.targets, watch))
 
 

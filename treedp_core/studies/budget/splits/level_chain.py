@@ -203,7 +203,7 @@ class LevelChain:
         split[self.levels] = self.costs(chain)
         return split
 
-    def bound(self, best: Callable[[FloatArray | None], float], gap: float, boxes: int) -> float:
+    def bound(self, best: Callable[[FloatArray | None], float], gap: float, boxes: int, steps: int = 0) -> float:
         """Return a total below which no split keeps to the limits.
 
         Parameters
@@ -214,7 +214,10 @@ class LevelChain:
             Relative distance to that at which the search ends.
         boxes : int
             Boxes looked at, at most.
+        steps : int
+            Hundredths of the work that the watch is told of.
         """
+        watch = self.problem.watch.part(steps, of=boxes + 1)
         parts, number, left_out = [self._whole(best(None))], 0, np.inf
         queue: list[tuple[float, int, Box]] = []
         while True:
@@ -222,6 +225,7 @@ class LevelChain:
                 aim = best(None) * (1.0 - gap)
                 tables, sweep = self._solve(part, aim, ROUNDS if number else FIRST_ROUNDS)
                 number += 1
+                watch.step(1)
                 if part.bound < aim:
                     best(self.amounts(sweep.chain))
                     self._cut(part, tables, sweep, best(None) * (1.0 - gap))
@@ -232,6 +236,7 @@ class LevelChain:
             if not queue or queue[0][0] >= aim or number >= boxes or queue[0][2].step < FINEST:
                 break
             parts = self._parts(heapq.heappop(queue)[2])
+        watch.step(boxes + 1 - number)
         # boxes were left out by their bounds, and points that no chain cheaper than the best value less the gap touches
         return float(min(left_out, queue[0][0] if queue else np.inf, best(None) * (1.0 - gap))) * (1.0 - SLACK)
 

@@ -247,14 +247,16 @@ def _after_least_squares(problem: Problem, bounds: list[Bound], *, quick: bool) 
         ends = [truth.descend(search, wanted, end, rounds) for end in ends]
         ends += [truth.descend(search, wanted, end, ROUNDS_AT_ONCE) for end in before]
     amounts = _cheapest(truth, ends)
-    watch.step(40)
+    watch.step(10)
     amounts = truth.legible(amounts)
-    watch.step(20)
+    watch.step(10)
     if not float(problem.charge(amounts)) <= MOST[problem.currency]:
         return Inverse(np.inf, (), amounts, (np.inf,) * len(bounds), truth.binding(amounts), 0.0)
     total, shares, amounts = admitted(problem, amounts, truth.met)
     if not wanted.all_proved or (search.chain is not None and not truth.is_normal):
         lower = max(lower, _proved(problem, bounds, total, [seen.amounts, *starts], quick=quick))
+    else:
+        watch.step(40)
     lower = max(lower, least_total(problem, bounds))
     found, error = truth.values(amounts)
     beside = _otherwise(search, truth, amounts, seen.ends, all_ends=not (few or quick))
@@ -351,12 +353,13 @@ def _proved(problem: Problem, bounds: list[Bound], total: float, starts: list[Fl
     """
     wanted = Requirements(problem, bounds, only_proved=True, most=total)
     if not wanted.concave.size:
+        problem.watch.step(40)
         return 0.0
     chain = _chain(problem, wanted, LawLimits.of(problem, bounds))
     if chain is not None:
         boxes = BOXES_OF_LAWS if chain.narrower else BOXES
-        return chain.bound(lambda split: total, GAP, BOXES_AT_ONCE if quick else boxes)
-    return 0.0 if quick else min(total, _search(problem, wanted, EFFORT, quick=False).run(starts).lower)
+        return chain.bound(lambda split: total, GAP, BOXES_AT_ONCE if quick else boxes, steps=40)
+    return 0.0 if quick else min(total, _search(problem, wanted, EFFORT, quick=False, steps=40).run(starts).lower)
 
 
 def _chain(problem: Problem, wanted: Requirements, narrower: LawLimits | None = None) -> LevelChain | None:

@@ -246,10 +246,8 @@ def _after_least_squares(problem: Problem, bounds: list[Bound], *, quick: bool) 
         ends, before, rounds = ([], ends[:1], 0) if quick else (ends[:MANY_ENDS], before, TRUE_ROUNDS)
         ends = [truth.descend(search, wanted, end, rounds) for end in ends]
         ends += [truth.descend(search, wanted, end, ROUNDS_AT_ONCE) for end in before]
-    amounts = _cheapest(truth, ends)
-    watch.step(10)
-    amounts = truth.legible(amounts)
-    watch.step(10)
+    amounts = truth.legible(_cheapest(truth, ends))
+    watch.step(20)
     if not float(problem.charge(amounts)) <= MOST[problem.currency]:
         return Inverse(np.inf, (), amounts, (np.inf,) * len(bounds), truth.binding(amounts), 0.0)
     total, shares, amounts = admitted(problem, amounts, truth.met)

@@ -4,6 +4,7 @@
 
 const AT_REST = 500; // ms after which a sentence is spoken
 const SOON = 500; // ms within which Streamlit tells the server of a slider that was moved
+const RELEASED = 1500; // milliseconds until a range that was let go of has surely been told to the page
 const FAMILIES = 24;
 const FIGURES = 12;
 const VALUES = 128;
@@ -13,6 +14,7 @@ let root = null; // is gone on a page whose figure follows nothing
 let near = null; // key of the handle that a hand is at
 let loose = null; // where what is no slider is dragged to
 let held = false;
+let down = false;
 let asked = 0; // until when an answer is waited for
 let quiet = 0; // until when nothing is asked: what is told in one moment goes to one part of the page, or to all of it
 let pending = null; // the value that is still to be drawn
@@ -98,7 +100,8 @@ function picture() {
   return document.querySelector('.st-key-stage .ranges');
 }
 
-// A range that is dragged over the figure tells both of its ends.
+// A range that is dragged over the figure tells both of its ends. The figure says the last of them late: what were asked
+// then would take controls from before the range to the server, and undo it.
 const heard = new WeakSet();
 
 function listen() {
@@ -106,7 +109,7 @@ function listen() {
   if (!now.handles.brush || !plot?.on || heard.has(plot)) return;
   heard.add(plot);
   plot.on('plotly_selecting', event => {
-    if (event?.range?.x) tell(plot, 'brush', event.range.x.join(' '));
+    if (down && event?.range?.x) tell(plot, 'brush', event.range.x.join(' '));
   });
 }
 
@@ -241,12 +244,15 @@ function watch() {
 }
 
 for (const kind of ['pointerover', 'pointerdown', 'focusin']) document.addEventListener(kind, come, true);
+document.addEventListener('pointerdown', () => (down = true), true);
 document.addEventListener('keydown', hush, true);
 for (const kind of ['pointerup', 'pointercancel'])
   document.addEventListener(
     kind,
     () => {
+      down = false;
       hush();
+      if (loose !== null) quiet += RELEASED;
       setTimeout(() => (held = false));
     },
     true,

@@ -79,9 +79,10 @@ class Watch:
         >>> [letter for letter in Watch(done.append).over("abc", 10)], done
         (['a', 'b', 'c'], [3, 3, 4])
         """
-        for i, item in enumerate(items):
+        part = self.part(steps, of=len(items))
+        for item in items:
             yield item
-            self.step(steps * (i + 1) // len(items) - steps * i // len(items))
+            part.step(1)
 
 
 def generator(*entropy: int | str) -> np.random.Generator:

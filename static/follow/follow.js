@@ -100,7 +100,7 @@ function picture() {
   return document.querySelector('.st-key-stage .ranges');
 }
 
-// A range that is dragged over the figure tells both of its ends. The figure says the last of them late: what were asked
+// A range that is dragged over the figure tells both of its ends. The figure says the last of them late: a question
 // then would take controls from before the range to the server, and undo it.
 const heard = new WeakSet();
 

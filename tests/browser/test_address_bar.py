@@ -41,8 +41,36 @@ def more_budget(page: Any) -> None:
     settle(page)
 
 
+class Held:
+    """What is said between a page and its server, in one direction: held back while it waits."""
+
+    def __init__(self, page: Any, *, by_server: bool) -> None:
+        self.said: list[Any] = []
+        self.waits = False
+
+        def between(socket: Any) -> None:
+            there = socket.connect_to_server()
+            told, other = (there, socket) if by_server else (socket, there)
+            other.on_message(told.send)
+            told.on_message(lambda message: self.said.append((other, message)) if self.waits else other.send(message))
+
+        page.route_web_socket("**/_stcore/stream", between)
+
+
+def at_its_third_view(page: Any, server: LiveServer) -> tuple[list[str], str, int]:
+    """A page that came to its third view by its second: names of views, address of the second, entries with it."""
+    visit(page, f"{server.url}/multiplicative")
+    views, switch = PAGES["multiplicative"].views, PAGES["multiplicative"].switch
+    names = [switch.label_of(view.name) for view in views]
+    for name in names[1:3]:
+        before, first = entries(page), page.url
+        page.get_by_role("radio", name=name, exact=True).click()
+        settle(page)
+    return names, first, before
+
+
 def until_it_says_no_more(page: Any, answers: list[Any]) -> list[Any]:
-    """What the server has said, once it has been silent for a second."""
+    """What was said, once there has been silence for a second."""
     seen = -1
     while seen < len(answers):
         seen = len(answers)
@@ -145,39 +173,24 @@ def test_a_view_is_an_entry_of_the_history_and_a_setting_is_not(page: Any, serve
 @pytest.mark.parametrize("times", [1, 2])
 def test_an_answer_that_comes_after_back_is_no_entry_of_the_history(page: Any, server: LiveServer, times: int) -> None:
     """What the server still said of the page that was left was pushed over the entry that had come, and Back undone."""
-    answers: list[Any] = []
-    waits = False
-
-    def between(socket: Any) -> None:
-        there = socket.connect_to_server()
-        socket.on_message(there.send)
-        there.on_message(lambda message: answers.append((socket, message)) if waits else socket.send(message))
-
-    page.route_web_socket("**/_stcore/stream", between)
-    visit(page, f"{server.url}/multiplicative")
-    views, switch = PAGES["multiplicative"].views, PAGES["multiplicative"].switch
-    names = [switch.label_of(view.name) for view in views]
-    page.get_by_role("radio", name=names[1], exact=True).click()
-    settle(page)
-    first, before = page.url, entries(page)
-    page.get_by_role("radio", name=names[2], exact=True).click()
-    settle(page)
-    waits = True
+    held = Held(page, by_server=True)
+    names, first, before = at_its_third_view(page, server)
+    held.waits = True
     slider(page).focus()
     page.keyboard.press("ArrowRight")
-    said = until_it_says_no_more(page, answers)
+    said = until_it_says_no_more(page, held.said)
     for _ in range(times):
         before_it = page.url
         page.evaluate("history.back()")
         page.wait_for_function("url => window.location.href !== url", arg=before_it)
-    said += until_it_says_no_more(page, answers)
+    said += until_it_says_no_more(page, held.said)
     while said:  # what was undone is asked for once more
         socket, message = said.pop(0)
         socket.send(message)
         page.wait_for_timeout(5)
-        said += answers
-        answers.clear()
-    waits = False
+        said += held.said
+        held.said.clear()
+    held.waits = False
     settle(page)
     assert (page.url, entries(page)) == ({1: first, 2: f"{server.url}/multiplicative"}[times], before + 1)
     expect(page.get_by_role("radio", name=names[2 - times], exact=True)).to_be_checked()
@@ -186,38 +199,25 @@ def test_an_answer_that_comes_after_back_is_no_entry_of_the_history(page: Any, s
 @pytest.mark.parametrize("pause", [30, 1000], ids=["before_it_is_seen", "after_it_is_seen"])
 def test_a_value_that_is_said_late_does_not_undo_back(page: Any, server: LiveServer, pause: int) -> None:
     """A slider that was let go of says its value once more: behind Back, that took the page forward again."""
-    words: list[Any] = []
-    waits = False
-
-    def between(socket: Any) -> None:
-        there = socket.connect_to_server()
-        there.on_message(socket.send)
-        socket.on_message(lambda message: words.append((there, message)) if waits else there.send(message))
-
-    page.route_web_socket("**/_stcore/stream", between)
-    visit(page, f"{server.url}/multiplicative")
-    views, switch = PAGES["multiplicative"].views, PAGES["multiplicative"].switch
-    for view in views[1:3]:
-        before, first = entries(page), page.url
-        page.get_by_role("radio", name=switch.label_of(view.name), exact=True).click()
-        settle(page)
-    waits = True
+    held = Held(page, by_server=False)
+    names, first, before = at_its_third_view(page, server)
+    held.waits = True
     slider(page).focus()
     page.keyboard.press("ArrowRight")
-    late = until_it_says_no_more(page, words)
+    late = until_it_says_no_more(page, held.said)
     page.evaluate("history.back()")
     page.wait_for_url(first)
     page.wait_for_timeout(300)
-    back = list(words)
+    back = list(held.said)
     assert late and back
-    waits = False
+    held.waits = False
     for one in (back, late):
         for there, message in one:
             there.send(message)
         page.wait_for_timeout(pause)
     settle(page)
     assert (page.url, entries(page), budget(page)) == (first, before + 1, "1")
-    expect(page.get_by_role("radio", name=switch.label_of(views[1].name), exact=True)).to_be_checked()
+    expect(page.get_by_role("radio", name=names[1], exact=True)).to_be_checked()
 
 
 def test_an_embedded_page_stays_embedded(page: Any, server: LiveServer) -> None:

@@ -17,7 +17,7 @@ from treedp_core.experiment import total_of
 from treedp_core.privacy import Accounting
 from treedp_core.privacy.prior_provenance import Ledger, Origin
 from treedp_core.records import Dataset
-from treedp_core.studies.budget.comparison import problems_of
+from treedp_core.studies.budget.comparison import Problems, problems_of
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.question import Question
 from treedp_core.studies.budget.targets.inverse import MANY_NODES, Inverse, smallest_budget
@@ -139,10 +139,12 @@ def solve(request: Request, data: Dataset, file: Dataset | None = None, watch: W
     Cancelled, InputError
         As `answer`.
     """
-    tuned = problems_of(request.question, data, file).tuned
-    if watch is not None and tuned is not None and data.tree.n_nodes <= MANY_NODES:
-        watch.offer(solve_at_once(request, data, file, Watch(cancelled=watch.cancelled)))
-    return Solution(request, None if tuned is None else answer(tuned, request.targets, watch))
+    found = problems_of(request.question, data, file)
+    if found.tuned is None:
+        return Solution(request, None)
+    if watch is not None and data.tree.n_nodes <= MANY_NODES:
+        watch.offer(_first(request, found, Watch(cancelled=watch.cancelled)))
+    return Solution(request, answer(found.tuned, request.targets, watch))
 
 
 def solve_at_once(request: Request, data: Dataset, file: Dataset | None = None, watch: Watch | None = None) -> Solution:
@@ -157,7 +159,10 @@ def solve_at_once(request: Request, data: Dataset, file: Dataset | None = None, 
     """
     if data.tree.n_nodes > MANY_NODES:
         raise Cancelled
-    found = problems_of(request.question, data, file)
+    return _first(request, problems_of(request.question, data, file), watch)
+
+
+def _first(request: Request, found: Problems, watch: Watch | None) -> Solution:
     pays = found.prior is not None and found.prior.spent > 0
     made = None if found.tuned is None else answer(found.tuned, request.targets, watch, simulate=False, pays=pays)
     return Solution(request, made)

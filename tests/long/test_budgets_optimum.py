@@ -72,6 +72,20 @@ def test_no_split_on_a_grid_is_better(law: str, unit: ProtectedUnit, squares: bo
 
 
 @pytest.mark.parametrize("law", sorted(NOISE))
+def test_where_unknown_levels_would_take_more_than_half_they_share_one_half(law: str) -> None:
+    """A fine grid over the splits that spend one half on the two known levels, the other on the two unknown ones."""
+    parent, problem = random_problem(3, law, UNKNOWN, "rmsre", False)
+    sensitivity = UNKNOWN.l2_sensitivity(4) if "gaussian" in law else UNKNOWN.l1_sensitivity(4)
+    brute = np.inf
+    for known in np.linspace(0.02, 0.98, 49):
+        for unknown in np.linspace(0.02, 0.98, 49):
+            amounts = [2.0 * known, 2.0 - 2.0 * known, 2.0 * unknown, 2.0 - 2.0 * unknown]
+            variance = node_variances(parent, amounts, law, sensitivity.tolist(), least_squares=False)
+            brute = min(brute, METRIC["rmsre"](parent, np.asarray(problem.counts), variance, 5.0) ** 0.5)
+    assert optimum(problem, 4.0).error <= brute * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("law", sorted(NOISE))
 @pytest.mark.parametrize("unit", RELATIONS, ids=lambda unit: unit.relation.value)
 def test_never_worse_than_a_thousand_greedy_slices_or_any_simple_split(
     law: str, unit: ProtectedUnit, every: bool

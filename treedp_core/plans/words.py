@@ -38,7 +38,7 @@ from treedp_core.words import (
 )
 
 Table = dict[str, list[str]]
-_WORDS: Final = re.compile(r"\w+([ _.-]\w+)*")
+_WORDS: Final = re.compile(r"\w++([ .-]\w++)*+")
 TYPED: Final = ("Data", SOURCE, "Rows", "One unit", "Matrix", "Post-processing")
 """What of the summary somebody may have typed, into the app or into a file."""
 SURE: Final = 0.95
@@ -88,18 +88,18 @@ def _released(plan: Statement) -> str:
         return (
             f"Cumulative counts of {bins}{beside} will be released by weighted sums of all bins: {matrix(plan.matrix)}."
         )
-    names = ", ".join(_named(one.name) for one in plan.levels[1:]) or _named(plan.levels[0].name)
+    names = ", ".join(named(one.name) for one in plan.levels[1:]) or named(plan.levels[0].name)
     leaves = plural(plan.levels[0].leaves, "leaf", "leaves")
     joined = "of" if plan.released == TABLE else "on"
     levels = plural(len(plan.levels), "level")
     released = plan.released.capitalize()
     if plan.is_of_sums:
-        released = f"Sums of {_named(plan.recipe.value)}, in steps of {edge_text(plan.recipe.grid)},"
+        released = f"Sums of {named(plan.recipe.value)}, in steps of {edge_text(plan.recipe.grid)},"
     how = "" if plan.thresholds is None else f" {rounds.released(plan.thresholds, noun(plan))}"
     return f"{released} {joined} a tree of {levels} ({names}) and {leaves} will be released.{how}"
 
 
-def _named(name: str) -> str:
+def named(name: str) -> str:
     """User text within a sentence: in quotation marks unless it is words."""
     return name if _WORDS.fullmatch(name) else f"“{name.strip()}”"
 

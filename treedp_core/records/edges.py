@@ -31,10 +31,10 @@ _APART: Final = 1000
 """Units of the last digit in a bin at least, so that rounding moves an edge by a thousandth of a bin at most."""
 _EXACT_POWER: Final = 22
 """Largest power of ten that is a float."""
-_NUMBER: Final = r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*"
+_NUMBER: Final = r"\s*+([+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d{1,3})?)\s*+"
 _THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
 """A number with a point that may stand between thousands."""
-_INTERVAL: Final = re.compile(rf"([\[(])(\s*-∞\s*|{_NUMBER}),(\s*∞\s*|{_NUMBER})([\])])", re.ASCII)
+_INTERVAL: Final = re.compile(rf"([\[(])(\s*+-∞\s*+|{_NUMBER}),(\s*+∞\s*+|{_NUMBER})([\])])", re.ASCII)
 _CLOSED_BELOW: Final = "[)"
 _CLOSED_ABOVE: Final = "(]"
 

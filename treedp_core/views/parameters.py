@@ -22,7 +22,7 @@ MAX_TEXT: Final = 200
 PLUG_IN: Final = "What a plug-in adds is there once TreeDP is started with it (--plugin)."
 TUNED: Final = "_tuned"
 """How the keys end of what says what shares were tuned on."""
-_NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?", re.ASCII)
+_NUMBER: Final = re.compile(r"[+-]?([0-9]++\.?[0-9]*+|\.[0-9]++)([eE][+-]?[0-9]{1,4})?", re.ASCII)
 _NOT_FINITE: Final = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 _FLAGS: Final = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
 Check = Callable[[Any], Any]

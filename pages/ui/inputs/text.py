@@ -84,7 +84,7 @@ def literal_sentence(sentence: str) -> str:
     return "".join([*pieces, plain(sentence[at:])])
 
 
-_SPANS: Final = re.compile(r"(`+)(.*?[^`])\1(?!`)|(\*\*)|\\(.)", re.DOTALL)
+_SPANS: Final = re.compile(r"(?<!`)(`++)(.*?[^`])\1(?!`)|(\*\*)|\\(.)", re.DOTALL)
 
 
 def pieces(words: str) -> list[str]:

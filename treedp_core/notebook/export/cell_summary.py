@@ -19,7 +19,7 @@ from treedp_core.words import plural
 
 FENCE: Final = "```"
 _NOTE_CODE: Final = re.compile(r"`([^`\n]+)`")
-_ADDRESS: Final = re.compile(r"\S*(?:(?:https?|ftp|mailto|xmpp):|www\.|\S@\S)\S*", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"(?<!\S)\S*(?:(?:https?|ftp|mailto|xmpp):|www\.|\S@\S)\S*", re.IGNORECASE)
 """What a reader of Markdown makes a link of by itself."""
 _SHORT: Final = r"(?::(?:[a-z][\w-]*|[+-]1|100|1234):)+"
 """What Streamlit makes an icon of, even where it is escaped."""
@@ -130,7 +130,7 @@ FINGERPRINT: Final = 16
 WARNING: Final = f"{NOT_PRIVATE}: shows or depends on exact counts, not for publication. {DOOR}"
 _ICON: Final = re.compile(r":material/\w+:\s*")
 _COLOUR: Final = re.compile(r":(?:[a-z]+-?[a-z]*)\[([^\]]*)\]")
-_CODE: Final = re.compile(r"(`+)(.+?)\1")
+_CODE: Final = re.compile(r"(?<!`)(`++)(.+?)\1")
 _BOLD: Final = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
 _ITALIC: Final = re.compile(r"(?<![\w*])\*(?=\S)([^*]+?)(?<=\S)\*(?![\w*])")
 _HEADING: Final = re.compile(r"#{1,6}\s+.*")

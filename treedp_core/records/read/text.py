@@ -193,7 +193,7 @@ _WORDS: Final = frozenset(
         ".", "\0"
     ).split()
 )
-_END: Final = re.compile(r"^[\s(\[*–—-]+|[\s)\]:*.–—-]+$")
+_END: Final = re.compile(r"^[\s(\[*–—-]+|(?<![\s)\]:*.–—-])[\s)\]:*.–—-]+$")
 
 
 def reads_as_total(label: str) -> bool:

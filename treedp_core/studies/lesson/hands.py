@@ -18,7 +18,7 @@ from treedp_core.words import lower_first, percent, plural, short
 MOST_HANDS: Final = 1_000
 MOST_BARS: Final = 10
 """Bars of a histogram; more numbers than that are put together."""
-_HANDS: Final = re.compile(r"\s*([^:;×=\s]+)\s*%?\s*[:×=]\s*(\d{1,4})(?:\s*[;,]\s*|\s+|$)")
+_HANDS: Final = re.compile(r"\s*+([^:;×=\s]+)\s*+%?\s*+[:×=]\s*+(\d{1,4})(?:\s*[;,]\s*|\s+|$)")
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ _NOTES: Final = 30
 _MOSTLY: Final = 0.8
 _LONGEST: Final = 64
 """Characters of a number."""
-_NUMBER: Final = re.compile(r"\s*[-+(]?[$€£]?\s*\d[\d.,'’ \u00a0\u202f]*(?:[eE][-+]?\d+)?\s*[%€)]?\s*")
+_NUMBER: Final = re.compile(r"\s*+[-+(]?[$€£]?\s*+\d[\d.,'’ \u00a0\u202f]*+(?:[eE][-+]?\d+)?\s*+[%€)]?\s*+")
 _YEAR: Final = re.compile(r"\s*(?:1[5-9]|2[0-2])\d\d\s*")
 _NOTE: Final = re.compile(
     r"\s*(?:[*†¹©]|\(c\)|\d\)|(?:sources?|notes?|remarks?|footnotes?|quellen?|hinweise?|anmerkung(?:en)?|stand|fuentes?|"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
@@ -12,6 +13,8 @@ from treedp_core.records.derive.rule import CODE, Rule
 _SEEN: Final = 2_000
 _LONGEST: Final = 12
 _PUNCTUATION: Final = " .-/"
+_BAND: Final = re.compile(r"(0|[1-9]\d*)-([1-9]\d*)", re.ASCII)
+_DATE: Final = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}", re.ASCII)
 
 
 def beginning(option: str) -> Rule:
@@ -46,10 +49,14 @@ def lengths(labels: Sequence[str]) -> tuple[str, ...]:
 
     >>> lengths(["06075", "06001", "36061"]), lengths(["a", "b"]), lengths(["north", "south by east"])
     (('1',), (), ())
+    >>> lengths(["15-19", "10-14", "25-29"]), lengths(["01/02/2023", "2023-07-08", "02/02/2023"])  # bands, mixed dates
+    ((), ())
     """
     some = [label for label in labels if label.strip()][:_SEEN]
     sizes = {len(label) for label in some}
     if len(some) < 3 or len(sizes) != 1 or _are_numbers(some) or not all(_is_code(label) for label in some):
+        return ()
+    if all(map(_DATE.fullmatch, some)) or all(map(_is_band, some)):
         return ()
     found, before = list[str](), 1
     for length in range(1, min(min(sizes), _LONGEST + 1)):
@@ -72,6 +79,12 @@ def usual(lengths: Sequence[str]) -> list[list[str]]:
 def _are_numbers(labels: Sequence[str]) -> bool:
     """Whether they are small numbers rather than codes: none of three digits or less begins with 0."""
     return all(label.isdecimal() and len(label) <= 3 and not label.startswith("0") for label in labels)
+
+
+def _is_band(label: str) -> bool:
+    """Whether a label reads as a band of numbers, such as 10-14, rather than as a code of two parts."""
+    ends = _BAND.fullmatch(label)
+    return ends is not None and len(ends[1]) <= len(ends[2]) <= 9 and int(ends[1]) < int(ends[2])
 
 
 def _is_code(label: str) -> bool:

@@ -10,6 +10,7 @@ import pytest
 
 from app import all_pages
 from browsing import LiveServer, settle, visit
+from geometry import crowded
 from test_frame import upload
 
 pytestmark = pytest.mark.browser
@@ -105,3 +106,17 @@ def test_a_column_of_dates_becomes_a_tree_in_two_presses_and_a_third_takes_a_lev
     assert blocks == ["2020", "2021", "2022"]
     page.get_by_test_id("stButtonGroup").filter(has_text="day of at").get_by_role("button", name="day of at").click()
     page.get_by_text("300 records on 12 leaves").wait_for()
+
+
+def test_choosing_columns_on_a_phone_covers_no_control_with_another(page: Any, server: LiveServer) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    visit(page, f"{server.url}/data?source=upload")
+    rows = "".join(f"{n};01.{1 + n % 12:02}.2023;0{n % 7}\n" for n in range(99))
+    file = {"name": "title.csv", "mimeType": "text/csv", "buffer": f"Source: the office\n\nid;at;ward\n{rows}".encode()}
+    page.locator("input[type=file]").first.set_input_files(file)
+    page.get_by_text("Header row", exact=True).wait_for()
+    settle(page)
+    for control in ("Header row", "Missing values"):
+        page.get_by_text(control, exact=True).scroll_into_view_if_needed()
+        # Count stays in the window, above what is scrolled past below it.
+        assert [fault for fault in crowded(page) if '"Count"' not in fault] == [], control

@@ -9,12 +9,12 @@ from typing import Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.derive.rule import CODE, Rule
+from treedp_core.records.derive.times import parts_in
 
 _SEEN: Final = 2_000
 _LONGEST: Final = 12
 _PUNCTUATION: Final = " .-/"
 _BAND: Final = re.compile(r"(0|[1-9]\d*)-([1-9]\d*)", re.ASCII)
-_DATE: Final = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}", re.ASCII)
 
 
 def beginning(option: str) -> Rule:
@@ -51,12 +51,14 @@ def lengths(labels: Sequence[str]) -> tuple[str, ...]:
     (('1',), (), ())
     >>> lengths(["15-19", "10-14", "25-29"]), lengths(["01/02/2023", "2023-07-08", "02/02/2023"])  # bands, mixed dates
     ((), ())
+    >>> lengths(["01.11.12", "01.13.20", "10.11.20"])  # products
+    ('1',)
     """
     some = [label for label in labels if label.strip()][:_SEEN]
     sizes = {len(label) for label in some}
     if len(some) < 3 or len(sizes) != 1 or _are_numbers(some) or not all(_is_code(label) for label in some):
         return ()
-    if all(map(_DATE.fullmatch, some)) or all(map(_is_band, some)):
+    if all(map(_is_band, some)) or all(parts_in([label]) for label in some):
         return ()
     found, before = list[str](), 1
     for length in range(1, min(min(sizes), _LONGEST + 1)):

@@ -94,9 +94,10 @@ def test_a_table_that_may_be_kept_is_there_after_a_reload_and_only_after_a_reloa
     eventually(lambda: page.evaluate(KEPT) is not None)
     settle(page)
     page.reload()
-    page.get_by_text("survey.csv").first.wait_for()
+    page.get_by_test_id("stToast").get_by_text("survey.csv: here again.").wait_for()
     settle(page)
     eventually(lambda: page.evaluate(DRAWN) == there)
+    page.get_by_text("Only its counts are here: other levels need the file again.").wait_for()
     assert page.get_by_text("This browser keeps a notebook").count() == 0
     visit(page, f"{server.url}/lab?eps=3")  # a link says what it shows
     page.get_by_text("This browser keeps a notebook").wait_for()

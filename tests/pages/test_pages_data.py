@@ -470,6 +470,32 @@ def test_an_order_is_suggested_and_taken_with_one_click() -> None:
     assert held(app).tree.n_leaves == 12 and not app.exception
 
 
+SEEN = (
+    "patient,region,ward,n\n"
+    + "".join(f"P{n % 30:02},r{n % 6 // 3},w{n % 6},{1 + n % 3}\n" for n in range(300))
+    + "P00,r1,w0,2\n"
+)
+
+
+def test_units_and_counts_are_proposed_beside_their_lists_and_what_contradicts_a_level_is_shown() -> None:
+    app = open_page("data", source="upload")
+    app.file_uploader[0].upload("visits.csv", SEEN.encode()).run()
+    assert not [one.label for one in app.button if one.label.startswith("patient:")], "a person is cut into no levels"
+    assert labelled(app.selectbox, "Unit column").value == labelled(app.selectbox, "Counts").value == 0
+    next(one for one in app.button if one.label == "From the data: region › ward (1 exception)").click().run()
+    assert "1 exception (NOT PRIVATE): w0 lies below r0 (50 rows) and r1 (1 row). Each row counts where it" in words(
+        app
+    )
+    offered = {one.label.removeprefix("From the data: "): one for one in app.button if "From the data: " in one.label}
+    assert list(offered)[1:] == ["n", "patient"], "rows that stand for several records have no unit: one of the two"
+    offered["patient"].click().run()
+    assert [one.label for one in app.button if "From the data: " in one.label] == [
+        app.button(key="upload_suggested").label
+    ]
+    count(app)
+    assert held(app).report.recipe.unit == "patient" and held(app).total == 30 and not app.exception
+
+
 def test_nothing_below_a_file_that_is_set_up_shows_another_data_set() -> None:
     app = open_page("data", source="upload")
     app.file_uploader[0].upload("places.csv", PLACES.encode()).run()

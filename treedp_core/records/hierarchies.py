@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.records.arrays import indices_of, is_text
+from treedp_core.records.arrays import indices_of, is_text, plain_numpy
 from treedp_core.records.count.hierarchy import count_hierarchy
 from treedp_core.records.count.row_filter import MAX_SUSPECTS, Suspect
+from treedp_core.records.derive.roles import counts_in, units_in
 from treedp_core.records.domain import domain_taken_from_the_data
+from treedp_core.records.read.arrow.cells import as_words
 from treedp_core.records.read.columns import use_of
 from treedp_core.records.read.readers import HeldColumns
 from treedp_core.records.read.text import in_reading_order, normalise, reads_as_total
 
 IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 
 LOOK_ROWS: Final = 200_000
 GLIMPSE_ROWS: Final = 50_000
@@ -29,6 +34,7 @@ WITHOUT_A_CHAIN: Final = 3
 """Levels that are suggested where no column determines another."""
 _ROWS_A_VALUE: Final = 5  # a column with fewer is taken for a name or a number of its own, not for a category
 _FEW: Final = 10_000  # values of a column that are looked at for words
+_EXCEPTIONS: Final = 50  # one in so many rows that a guess misses may contradict a level
 _SPARSE: Final = 4  # free numbers a row, up to which a mark for each takes less memory than sorting
 
 
@@ -55,9 +61,9 @@ def glimpse(held: HeldColumns) -> HeldColumns:
 def suggested(held: HeldColumns) -> tuple[str, ...]:
     r"""Return columns in an order from coarse to fine, read off the first 200,000 rows.
 
-    The longest chain in which every column is determined by the next one, such as state by county; without one, the
-    columns with the fewest values, numbers only where there is nothing else. Which column determines which is private
-    data: it tells of the records.
+    The longest chain in which every column is determined by the next one but for few rows (`astray`), such as state by
+    county; without one, the columns with the fewest values, numbers only where there is nothing else. Columns of units
+    and of counts are no levels. Which column determines which is private data: it tells of the records.
 
     >>> from treedp_core.records.read.column_cache import hold
     >>> rows = b"x,Ulm,South\n" * 9 + b"x,Rome,South\n" * 9 + b"y,Kiel,North\n" * 9
@@ -66,20 +72,56 @@ def suggested(held: HeldColumns) -> tuple[str, ...]:
     """
     rows = min(held.size, LOOK_ROWS)
     counts = {name: held.distinct[name] for name in held.preview.columns if _has_codes(held, name)}
-    able = [name for name, n in counts.items() if 2 <= n <= max(2, held.size // _ROWS_A_VALUE)]
+    others = {*units_in(held), *counts_in(held)}
+    able = [name for name, n in counts.items() if 2 <= n <= max(2, held.size // _ROWS_A_VALUE) and name not in others]
     ordered = sorted(able, key=lambda name: (counts[name], held.preview.columns.index(name)))[:MAX_CANDIDATES]
-    own = {name: int(_joint(held, [name], rows).max(initial=-1)) + 1 for name in ordered}
+    codes = {name: _codes(held, name, rows) for name in ordered}
     chains: dict[str, tuple[str, ...]] = {}
     for fine in ordered:
-        coarser = [
-            chains[name] for name in ordered[: ordered.index(fine)]
-            if own[name] < own[fine] == int(_joint(held, [name, fine], rows).max(initial=-1)) + 1
-        ]  # fmt: skip
+        coarser = [chains[one] for one in ordered[: ordered.index(fine)] if _lies_above(codes[one], codes[fine])]
         chains[fine] = (*max(coarser, key=len, default=()), fine)
     longest = max(chains.values(), key=len, default=())
     if len(longest) > 1:
         return longest
     return tuple([name for name in ordered if name not in held.numbers] or ordered)[:WITHOUT_A_CHAIN]
+
+
+@dataclass(frozen=True)
+class Astray:
+    """A label that lies below several of the level above, which otherwise determines it: NOT PRIVATE.
+
+    Parameters
+    ----------
+    column, label : str
+    above : tuple of (str, int)
+        Labels of the level above and the rows of each, most rows first.
+    """
+
+    column: str
+    label: str
+    above: tuple[tuple[str, int], ...]
+
+
+def astray(held: HeldColumns, columns: Sequence[str]) -> tuple[Astray, ...]:
+    r"""Return the exceptions of levels that almost determine the ones above, in the first 200,000 rows.
+
+    >>> from treedp_core.records.read.column_cache import hold
+    >>> rows = b"South,Ulm\nNorth,Kiel\n" * 60 + b"North,Ulm\n"
+    >>> [(one.label, one.above) for one in astray(hold(b"region,city\n" + rows), ["region", "city"])]
+    [('Ulm', (('South', 60), ('North', 1)))]
+    """
+    rows, found = min(held.size, LOOK_ROWS), list[Astray]()
+    for upper, lower in pairwise(name for name in columns if _has_codes(held, name)):
+        pair = _pair(_codes(held, upper, rows), _codes(held, lower, rows))
+        if not (pair.stray and pair.lower_tells_upper):
+            continue
+        strays = pair.lower[pair.rows < pair.most[pair.lower]]
+        for code in np.unique(strays).tolist():
+            there = pair.lower == code
+            above = sorted(zip(pair.rows[there].tolist(), pair.upper[there].tolist(), strict=True), reverse=True)
+            told = tuple((_label(held, upper, at), n) for n, at in above)
+            found.append(Astray(lower, _label(held, lower, code), told))
+    return tuple(found)
 
 
 def suspected_in(held: HeldColumns, columns: Sequence[str] = (), weight: str | None = None) -> tuple[Suspect, ...]:
@@ -125,6 +167,72 @@ def labels_of(held: HeldColumns, column: str) -> list[str]:
 def _has_codes(held: HeldColumns, name: str) -> bool:
     kind = held.table.schema.field(name).type
     return bool(pa.types.is_dictionary(kind)) and use_of(kind) != "number"
+
+
+@dataclass(frozen=True)
+class _Codes:
+    """The codes of a column in its first rows, (n,), how many there are, and which of them stand for no value."""
+
+    of: IntArray
+    n: int
+    blank: BoolArray
+
+
+def _codes(held: HeldColumns, name: str, rows: int) -> _Codes:
+    column = held.table.column(name).combine_chunks().slice(0, rows)
+    words = pc.utf8_trim_whitespace(as_words(column.dictionary))
+    blank = np.append(plain_numpy(pc.equal(words, "").fill_null(True)), True)
+    return _Codes(indices_of(column).astype(np.int64), len(blank), blank)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """The pairs of labels of two columns that occur where the lower has one, the rows of each, and of its most."""
+
+    upper: IntArray
+    lower: IntArray
+    rows: IntArray
+    most: IntArray
+    stray: int
+    lower_tells_upper: bool
+    upper_tells_lower: bool
+
+
+def _pair(upper: _Codes, lower: _Codes) -> _Pair:
+    """Cross two columns; one tells the other if at most a fiftieth of what a guess without it misses is missed.
+
+    That is Goodman and Kruskal's lambda (1954, section 5.2) of 0.98 at least.
+    """
+    keys = lower.of * upper.n + upper.of
+    keys = keys[~lower.blank[lower.of]]
+    if lower.n * upper.n <= _SPARSE * max(keys.size, 1):
+        counts = np.bincount(keys)
+        joint = np.flatnonzero(counts)
+        rows = counts[joint]
+    else:
+        joint, rows = np.unique(keys, return_counts=True)
+    of_lower, of_upper = np.divmod(joint, upper.n)
+    missed, most = list[tuple[int, int]](), list[IntArray]()
+    for known, told, n in ((of_lower, of_upper, lower.n), (of_upper, of_lower, upper.n)):
+        largest = np.zeros(n, dtype=np.int64)
+        np.maximum.at(largest, known, rows)
+        most.append(largest)
+        guess = int(np.bincount(told, rows).max(initial=0))
+        missed.append((keys.size - int(largest.sum()), keys.size - guess))
+    tells = [with_it * _EXCEPTIONS <= without for with_it, without in missed]
+    return _Pair(of_upper, of_lower, rows, most[0], missed[0][0], *tells)
+
+
+def _lies_above(upper: _Codes, lower: _Codes) -> bool:
+    """Whether the lower column determines the upper, but for few rows, and is no other name of it."""
+    pair = _pair(upper, lower)
+    return pair.lower_tells_upper and not pair.upper_tells_lower
+
+
+def _label(held: HeldColumns, name: str, code: int) -> str:
+    words = held.table.column(name).combine_chunks().dictionary
+    label = as_words(words.slice(code, 1))[0].as_py() if code < len(words) else None
+    return normalise(label) if label and label.strip() else "(blank)"
 
 
 def _joint(held: HeldColumns, columns: Sequence[str], rows: int) -> IntArray:

@@ -172,7 +172,11 @@ def replace(study: Study) -> None:
         return
     st.session_state.update(dict.fromkeys(map(_key, PLACES), False))
     left_out = settings_refused(refused, " Not taken: ") if refused else ""
-    state.said = f"{lit(study.notebook.title)} is open: {plural(len(study.notebook.cells), 'cell')}.{left_out}"
+    n, tables = len(study.notebook.cells), ", ".join(lit(one.data.name, 40) for one in study.tables)
+    only = tables and not n  # a table that was kept for a reload, and nothing pinned
+    state.said = (
+        f"{tables}: here again." if only else f"{lit(study.notebook.title)} is open: {plural(n, 'cell')}."
+    ) + left_out
 
 
 def tell(said: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import streamlit as st
@@ -13,7 +13,7 @@ from pages.ui.figure.frame import preview
 from pages.ui.inputs.refusals import refusal
 from pages.ui.inputs.settings import CONTRIBUTIONS
 from pages.ui.inputs.text import lit, prose, small_print
-from pages.ui.tables import session_tables
+from pages.ui.tables import session_tables, store
 from pages.ui.tables.result import show_state
 from pages.ui.tables.upload_slot import Table, left_out_asked, marks_asked
 from pages.ui.tables.worker_read import Reading
@@ -22,6 +22,7 @@ from treedp_core.checks import InputError
 from treedp_core.figures.trees.strips import number_strip
 from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records import Dataset, HeldColumns, count_bins
+from treedp_core.records.derive.roles import counts_in, units_in
 from treedp_core.records.edges import edges_as_text, edges_from_text
 from treedp_core.records.read.numbers.numeric import LOOK_ROWS, MUCH, NumberLook, look_at_numbers
 from treedp_core.words import percent, short_below, whole
@@ -37,6 +38,8 @@ def weight_asked(table: Table) -> tuple[str | None, dict[str, str] | None]:
         "Counts", "weight", none=EACH_ROW,
         help="If a database has grouped the records already, choose the column that holds how many a row stands for.",
     )  # fmt: skip
+    if column is None:
+        _offer(table, "weight", "unit", counts_in, "Its name and its whole numbers are those of a count")
     return column, {} if column is None else marks_asked(table, column, "count_marks")
 
 
@@ -48,10 +51,28 @@ def unit_asked(table: Table) -> str | None:
         "counted, as many as “Records of one unit, at most” says, and the others are left out and reported. How many "
         "of its rows are counted is protected by “add or remove one”, not by “replace one”.",
     )  # fmt: skip
+    if column is None:
+        _offer(table, "unit", "weight", units_in, "Its name is that of whom rows are about")
     is_asked_above = isinstance(table.file.origin, HeldColumns) and table.file.slot in session_tables.OWN
     if column is not None and not is_asked_above:
         CONTRIBUTIONS.draw()
     return column
+
+
+def _offer(table: Table, name: str, other: str, find: Callable[[HeldColumns], Sequence[str]], why: str) -> None:
+    """Offer the first column that seems to be what a list asks for, unless the other list, which rules it out, has one.
+
+    Nothing is chosen before it is pressed.
+    """
+    held = None if st.session_state.get(table.key(other), table.before.get(other)) else table.columns
+    found = () if held is None else store.remember((name, "suggested", held.source_digest), lambda: find(held))
+    if found:
+        st.button(
+            f"From the data: {lit(found[0], 24)}", key=table.key(name, "suggested"), type="tertiary",
+            icon=":material/add:", on_click=st.session_state.update,
+            args=({table.key(name): 1 + table.preview.columns.index(found[0])},),
+            help=f"{why}. Read off the records, so the proposal is NOT PRIVATE; what you press is fixed.",
+        )  # fmt: skip
 
 
 BOUNDS: Final = "Choose it without looking at the records: bounds taken from the data reveal its extremes."

@@ -124,7 +124,7 @@ def _memory_note(file: session_tables.Kept) -> str:
     if columns is None and path_read(file.ran) is None:
         return "Only counts are kept: they are a part of another table, which has the columns."
     if columns is None:
-        return f"Only counts are kept: its columns would take more memory than a table may ({most})."
+        return f"Only its counts are here: other levels need the file again. Columns stay for one visit, up to {most}."
     missing = ", ".join(lit(name, 40) for name in columns.left_out)
     return (
         f"Columns stay in memory ({megabytes(columns.n_bytes)} of at most {most}): other levels need no new upload."

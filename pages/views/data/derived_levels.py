@@ -20,6 +20,7 @@ from pages.ui.tables.worker_read import by_worker, say
 from treedp_core.checks import InputError
 from treedp_core.records.derive.derivation import DERIVATIONS, MAX_OPTION, Derivation, Derived, derived_of
 from treedp_core.records.derive.proposals import Proposal, frequent, joined_with, labels_seen, made_columns, proposals
+from treedp_core.records.derive.roles import role_of
 from treedp_core.records.derive.shares import MOST_BANDS, bands_of_equal_share
 from treedp_core.records.worker_read import read
 from treedp_core.registry import generation
@@ -58,7 +59,8 @@ def grown(table: Table, made: dict[str, str]) -> Table:
 def offered(table: Table, made: dict[str, str]) -> None:
     """Offer the levels that columns could be made into, each by one press; all rules are in a window of their own."""
     labels = _labels(table)
-    found = _once(table, "levels proposed", lambda: proposals(labels))
+    of_levels = {name: some for name, some in labels.items() if role_of(name) not in ("unit", "number")}
+    found = _once(table, "levels proposed", lambda: proposals(of_levels))
     left = [one for one in found if any(level.text not in made.values() for level in one.made)]
     for one in left[:MOST_OFFERED]:
         alike = [two for two in found if two != one and (two.column, two.levels) == (one.column, one.levels)]

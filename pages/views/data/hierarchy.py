@@ -39,7 +39,7 @@ from treedp_core.records import (
 )
 from treedp_core.records.dataset import children_table, leaves_table
 from treedp_core.records.domain import MOST_LEAVES, Domain
-from treedp_core.records.hierarchies import glimpse, leaves_of, suggested
+from treedp_core.records.hierarchies import Astray, astray, glimpse, leaves_of, suggested
 from treedp_core.studies.data import level_table
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.words import halves, plural, whole
@@ -147,6 +147,7 @@ _MADE_BY: Final = {
 MISSING: Final = {"category": "Their own category “(blank)”", "other": "Count them under “(other)”"}
 MAX_NAMED: Final = 16
 """Columns whose number of values is shown."""
+MAX_EXCEPTIONS: Final = 3
 MAX_GROWN: Final = 80
 """Blocks of the tree that grows with the choice of columns."""
 GROWN_HEIGHT: Final = 300
@@ -242,21 +243,40 @@ def _suggestion(table: Table, columns: HeldColumns) -> None:
     """Offer an order of levels that the records suggest."""
     found = store.remember(("suggested levels", columns.source_digest), lambda: suggested(columns))
     if found:
+        but = len(_astray(columns, found))
         st.button(
-            f"From the data: {' › '.join(lit(name, 24) for name in found)}", key=f"{table.file.slot}_suggested",
+            f"From the data: {' › '.join(lit(name, 24) for name in found)}"
+            + f" ({plural(but, 'exception')})" * bool(but),
+            key=f"{table.file.slot}_suggested",
             icon=":material/account_tree:", on_click=st.session_state.update,
             args=({table.key("columns"): list(found)},),
-            help="Coarse to fine: columns of which each is determined by the next, or those with the fewest values. "
-            "Read off the records, so it is not private.",
+            help="Coarse to fine: columns of which each is determined by the next, but for few rows, or those with the "
+            "fewest values. Read off the records, so it is not private.",
         )  # fmt: skip
+
+
+def _astray(columns: HeldColumns, chosen: Sequence[str]) -> tuple[Astray, ...]:
+    return store.remember(("labels astray", columns.source_digest, *chosen), lambda: astray(columns, chosen))
+
+
+def _exceptions(columns: HeldColumns, chosen: Sequence[str]) -> None:
+    """Show which labels lie below several of the level above, where that is rare: they may be errors of the file."""
+    if found := _astray(columns, chosen):
+        told = [
+            f"{lit(one.label, 24)} lies below "
+            + " and ".join(f"{lit(label, 24)} ({plural(rows, 'row')})" for label, rows in one.above[:3])
+            for one in found[:MAX_EXCEPTIONS]
+        ]
+        more = f"; {whole(len(found) - MAX_EXCEPTIONS)} more" if len(found) > MAX_EXCEPTIONS else ""
+        small_print(
+            f"{plural(len(found), 'exception')} (NOT PRIVATE): {'; '.join(told)}{more}. Each row counts where it says."
+        )
 
 
 def _levels(table: Table, columns: HeldColumns | None, chosen: list[str]) -> None:
     """Show the chosen columns, to be put in another order, and how many values and leaves they make."""
-    if columns is not None and set(chosen) <= set(columns.preview.columns):
-        notes = _notes(columns, chosen)
-    else:
-        notes = dict.fromkeys(chosen, "")
+    are_kept = columns is not None and set(chosen) <= set(columns.preview.columns)
+    notes = _notes(columns, chosen) if columns is not None and are_kept else dict.fromkeys(chosen, "")
     if chosen:
         sortable(
             "Levels from the top", notes, key=table.key("order"),
@@ -267,6 +287,8 @@ def _levels(table: Table, columns: HeldColumns | None, chosen: list[str]) -> Non
         values = " · ".join(f"{lit(name, 24)} {whole(columns.distinct[name])}" for name in others[:MAX_NAMED])
         values += f" · and {whole(len(others) - MAX_NAMED)} more" if len(others) > MAX_NAMED else ""
         small_print(f"{f'Distinct values: {values}. ' if values else ''}Read off the records (NOT PRIVATE).")
+        if are_kept:
+            _exceptions(columns, chosen)
 
 
 def _tree_so_far(columns: HeldColumns, chosen: Sequence[str]) -> None:

@@ -228,7 +228,7 @@ def answer(found: BoundErrors, inputs: ClipInputs, data: Dataset) -> str:
     mine, step = np.array([inputs.clip]), _step(data)
     lacking, beyond = float(rows.lacking(mine)[0, 0]), float(rows.units_beyond(mine)[0])
     within = f"in {noun}" if data.report.recipe.value else noun
-    made = "" if data.report.recipe.value else "Values are made up: no column of this table is one. "
+    made = "" if data.report.recipe.value else "Values are made up: the table was counted without a column of values. "
     out = "Nothing is left out: no value is larger."
     if lacking:
         out = (

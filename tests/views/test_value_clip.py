@@ -209,6 +209,37 @@ def test_a_table_without_values_has_made_up_ones_and_says_so() -> None:
 
 
 @pytest.mark.usefixtures("own_jobs")
+def test_values_with_a_decimal_comma_are_read_as_shown_and_where_that_is_open_it_is_asked() -> None:
+    lines = [f"{a},{b},{paid},{paid:.2f},{1 + n % 8}.{100 + n},{-n}" for n, (a, b, paid) in enumerate(ROWS)]
+    named = "region;shop;note;paid;steps;loss"
+    file = "\n".join((named, *(one.replace(",", ";").replace(".", ",") for one in lines)))
+    app = open_page("data", source="upload")
+    app.file_uploader[0].upload("purchases.csv", file.encode()).run()
+    next(one for one in app.multiselect if one.label.startswith("Columns of the")).set_value(["region", "shop"]).run()
+    app.button(key="upload_count").click().run()
+    app.session_state["pro_view"] = "clip"
+    app.switch_page("pages/protects.py").run()
+
+    def choose(column: str) -> str:
+        next(one for one in app.selectbox if one.label == "Column of values").set_value(column).run()
+        app.run()
+        assert not app.exception
+        return str(app.session_state["_from_file"]["upload"].data.report.recipe.marks)
+
+    offered = next(one for one in app.selectbox if one.label == "Column of values").options
+    assert "region" not in offered and {"paid", "steps", "loss"} <= set(offered)
+    assert choose("paid") == "(('paid', ','),)" and "is read as" in words(app)
+    assert choose("steps") == "(('paid', ','),)", "one and a thousandth, or a thousand and one: nothing is guessed"
+    asked = next(one for one in app.segmented_control if "steps" in one.label)
+    asked.set_value(",").run()
+    app.run()
+    recipe = app.session_state["_from_file"]["upload"].data.report.recipe
+    assert (recipe.value, recipe.marks) == ("steps", (("steps", ","),))
+    next(one for one in app.selectbox if one.label == "Column of values").set_value("loss").run()
+    assert any("loss" in one.value for one in app.toast), "what is refused is said over the page, not below its side"
+
+
+@pytest.mark.usefixtures("own_jobs")
 def test_a_column_of_values_is_chosen_beside_the_handle_and_counted_at_once() -> None:
     file = "region,shop,paid\n" + "".join(f"{a},{b},{paid}\n" for a, b, paid in ROWS)
     app = open_page("data", source="upload")

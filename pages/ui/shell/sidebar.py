@@ -101,7 +101,7 @@ def _bound_of_units(page: Page) -> None:
         small_print("Columns of a table are not kept: give its file once more, on Data and tree, to count it anew.")
     for slot in session_tables.slots():
         if page.name != "data" or slot == session_tables.BINS:  # that page shows the count of its table itself
-            upload.show_count(slot)
+            upload.show_count(slot, at_the_side=True)
 
 
 def _draw(one: Setting[Any], idle: Mapping[str, str], help: str = "") -> None:

@@ -109,12 +109,14 @@ def marks_asked(table: Table, column: str, what: str = "marks") -> dict[str, str
     return None if chosen is None else {column: chosen}
 
 
-def marks_chosen(look: MarksLook, column: str, key: str, before: str | None = None) -> str | None:
+def marks_chosen(
+    look: MarksLook, column: str, key: str, before: str | None = None, on_change: Callable[[], None] | None = None
+) -> str | None:
     """Ask which of the ways that a look found is how a column's numbers are written; None while that is not said."""
     offered = list(dict.fromkeys((*look.proposed, *([before] if before else []), *COMMON)))
     first = before or (None if look.is_open else look.proposed[0])
     chosen = st.segmented_control(
-        f"Numbers of {lit(column, 40)} are written with", offered, key=key, default=first,
+        f"Numbers of {lit(column, 40)} are written with", offered, key=key, default=first, on_change=on_change,
         format_func=lambda marks: _told(look, marks),
         help="Read off the first rows (NOT PRIVATE), then fixed: a cell that does not fit is no number, whatever the "
         "others are.",

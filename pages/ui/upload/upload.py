@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.ui.inputs.refusals import refusal
+from pages.ui.inputs.refusals import refusal, refusal_in_passing
 from pages.ui.inputs.settings import CONTRIBUTIONS
 from pages.ui.inputs.text import alert, lit, refusal_text
 from pages.ui.jobs.memory_budget import ROOM
@@ -207,11 +207,13 @@ def counted_with_another_bound() -> list[str]:
     return [slot for slot, bound in bounds if bound not in (0, CONTRIBUTIONS.value)]
 
 
-def show_count(slot_name: str) -> None:
-    """Show how a count stands that began without its questions."""
+def show_count(slot_name: str, *, at_the_side: bool = False) -> None:
+    """Show how a count stands that began without its questions; at the side, a refusal is also said over the page."""
     file, slot = counted_before(slot_name), slot_of(slot_name)
     if file is not None and slot.counting is not None and slot.counting.in_place:
-        _count(slot, file, st.container())
+        refused = _count(slot, file, st.container())
+        if refused is not None and at_the_side:
+            refusal_in_passing(refused)
 
 
 def _looked_at(file: Candidate, place: DeltaGenerator) -> Table | None:
@@ -284,13 +286,13 @@ def _ask(slot: Slot, table: Table, count: Count) -> None:
         uploads.shown(table.file.id, f"{table.file.slot}_asked", partial(setattr, slot, "counting", None))
 
 
-def _count(slot: Slot, file: Candidate, said: DeltaGenerator) -> None:
-    """Show how the count stands; once it is there, put it in use. A refusal is `said` elsewhere."""
+def _count(slot: Slot, file: Candidate, said: DeltaGenerator) -> InputError | None:
+    """Show how the count stands; once it is there, put it in use. A refusal is `said` elsewhere, and returned."""
     assert slot.counting is not None
     table, reading, in_place = slot.counting.table, slot.counting.reading, slot.counting.in_place
     if table.file.id != file.id:  # another file is on the page now
         slot.counting = None
-        return
+        return None
     found = read_file(file, "counting", slot.n_counted, reading.work)
     if not found.is_ready:
         with nullcontext() if found.error is None else said:
@@ -300,7 +302,7 @@ def _count(slot: Slot, file: Candidate, said: DeltaGenerator) -> None:
         result.forget(found.slot)
         st.rerun()
     if not found.is_ready and found.error is None:
-        return
+        return None
     slot.counting = None
     result.forget(found.slot)
     if found.is_ready:
@@ -309,6 +311,8 @@ def _count(slot: Slot, file: Candidate, said: DeltaGenerator) -> None:
         except InputError as error:
             with said:
                 say_refused(error)
+            return error
+    return found.error
 
 
 def _put_in_use(table: Table, ran: Counted, *, afresh: bool) -> None:

@@ -10,13 +10,14 @@ import streamlit as st
 
 from pages.ui.figure import controls, frame
 from pages.ui.inputs.inactive_settings import Reasons
-from pages.ui.inputs.setting import Setting, control, in_a_row
+from pages.ui.inputs.setting import Setting, control, in_a_row, key_of
 from pages.ui.inputs.settings import EPSILON
 from pages.ui.inputs.text import lit, small_print
 from pages.ui.page.page import Told
 from pages.ui.page.view import Seen, section, see
 from pages.ui.tables import plans, session_tables, store
 from pages.ui.tables.experiment_inputs import inputs_now, note_of_delta
+from pages.ui.tables.upload_slot import marks_chosen
 from pages.ui.upload import upload
 from pages.views.protects.unit_bound import LEVEL, SHARES, SPLIT
 from pages.views.protects.view import MECHANISM
@@ -24,6 +25,7 @@ from treedp_core.notebook.code import Ran, call
 from treedp_core.plans import ReleasePlan
 from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records import Dataset, count_hierarchy
+from treedp_core.records.read.numbers.marks import MarksLook, look_at_marks
 from treedp_core.views import VIEWS
 from treedp_core.views.inputs import parameter
 from treedp_core.views.protects.value_clip import ClipInputs, release_plan
@@ -67,6 +69,9 @@ def show() -> Told:
             EPSILON.draw()
         CLIP.draw()
         controls.level_picker(LEVEL, ["all levels, added up", *data.labels.level_names])
+    look = _written(data)
+    if look is not None and look.is_open:
+        _ask_marks(data, look)
     seen = see(VIEWS["protects.clip"], inputs_now(ClipInputs))
     frame.found(seen)
     seen.say_state("Computing")
@@ -74,6 +79,8 @@ def show() -> Told:
         small_print(
             "A file of your own with one row a record may have a column of values: count it on *Data and tree*."
         )
+    if look is not None and look.examples and not look.is_open:
+        _ask_marks(data, look)
     note_of_delta([MECHANISM.value], "clip_set_delta")
     return seen.told(more=partial(_more, seen))
 
@@ -93,27 +100,64 @@ def _value(data: Dataset) -> None:
     if slot is None or table is None or table.columns is None or table.ran is None:
         return
     taken = set(table.ran.args[1])
-    columns = [name for name in table.columns.preview.columns if name not in taken]
-    recipe, key = data.report.recipe, f"clip_value_{data.fingerprint[:8]}"
+    columns = [name for name in table.columns.numbers if name not in taken]
+    recipe, key = data.report.recipe, _key(data)
     st.selectbox(
         "Column of values", ["", *columns], key=key,
         index=columns.index(recipe.value) + 1 if recipe.value in columns else 0,
         format_func=lambda name: lit(name, 24) if name else MADE_UP, width=140,
-        on_change=_count_by, args=(slot, key, key + "_grid"),
+        on_change=_count_by, args=(slot, key),
         help="A number of at least 0 on each row, such as an amount. The table is counted anew at once, each row a "
         "record of its own.",
     )  # fmt: skip
     st.number_input(
         "Grid", min_value=0.0001, max_value=1e9, value=recipe.grid or 1.0, key=key + "_grid", width=80, format="%g",
-        on_change=_count_by, args=(slot, key, key + "_grid"),
+        on_change=_count_by, args=(slot, key),
         help="Values are rounded to its multiples; public, such as one cent. A clip has at most 1 000 of them.",
     )  # fmt: skip
 
 
-def _count_by(slot: str, column: str, grid: str) -> None:
-    """Have a table counted anew with the column of values that was chosen: in a callback."""
-    name = st.session_state[column] or None
-    upload.count_again(slot, value=name, grid=float(st.session_state[grid]), unit=None, contributions=1)
+def _key(data: Dataset) -> str:
+    return f"clip_value_{data.fingerprint[:8]}"
+
+
+def _written(data: Dataset) -> MarksLook | None:
+    """Return how the numbers of the column that is chosen may be written; None where none is."""
+    slot, name = _slot(data), st.session_state.get(_key(data))
+    return _look(slot, name) if slot is not None and name else None
+
+
+def _look(slot: str, name: str) -> MarksLook:
+    table = session_tables.of(slot)
+    assert table is not None and table.columns is not None
+    held = table.columns
+    return store.remember(("marks of values", held.source_digest, name), lambda: look_at_marks(held, name))
+
+
+def _ask_marks(data: Dataset, look: MarksLook) -> None:
+    """Ask how the numbers of the column of values are written, and count by what is said."""
+    slot, key = _slot(data), _key(data)
+    assert slot is not None
+    name = st.session_state[key]
+    before = dict(data.report.recipe.marks).get(name)
+    marks_chosen(look, name, _marks_key(key, name), before, on_change=partial(_count_by, slot, key))
+
+
+def _marks_key(key: str, name: str) -> str:
+    return f"{key}_marks_{key_of(name)}"
+
+
+def _count_by(slot: str, key: str) -> None:
+    """Have a table counted anew with the column of values that was chosen, once it is clear how it is written."""
+    name = st.session_state[key] or None
+    marks: dict[str, str] | None = None
+    if name is not None and (look := _look(slot, name)).examples:
+        said = st.session_state.get(_marks_key(key, name)) or (None if look.is_open else look.proposed[0])
+        if said is None:
+            return
+        marks = {name: said}
+    grid = float(st.session_state[key + "_grid"])
+    upload.count_again(slot, value=name, grid=grid, unit=None, contributions=1, marks=marks)
 
 
 def _more(seen: Seen[ClipInputs]) -> None:

@@ -386,7 +386,7 @@ def test_columns_are_kept_within_a_limit_that_is_shown(monkeypatch: pytest.Monke
     assert "under 0.1 MB of at most 64 MB" in words(app)
     monkeypatch.setattr(session_tables, "SESSION_BYTES", 0)
     app = count(uploaded(VISITS, ["place"]))
-    assert "Only counts are kept" in words(app) and not app.multiselect
+    assert "Only its counts are here" in words(app) and not app.multiselect
     assert held(app).counts.tolist() == [6, 3, 3]
 
 

@@ -19,9 +19,7 @@ from phone import PHONE, faults
 
 pytestmark = pytest.mark.browser
 
-NARROW: Final = ((900, 800), (1280, 720))
-LOW: Final = {"growth": ((900, 720),)}
-"""A narrow window that is low, for the view with the most above its figure."""
+NARROW: Final = ((900, 720), (1280, 720))
 WIDE: Final = ((1440, 900), (1920, 1080), (820, 1000))
 MOST_CONTROLS: Final = 4
 LEAST_HEIGHT: Final = 240
@@ -114,7 +112,7 @@ def test_a_page_is_whole_and_answers_wherever_it_is_shown(
         if not is_empty:
             page.locator(f".st-key-stage :is({DRAWN})").first.wait_for()
         settle(page)
-        for width, height in (*(WIDE if every or is_first else ()), *LOW.get(view.name, ()), *NARROW):
+        for width, height in (*(WIDE if every or is_first else ()), *NARROW):
             resize(page, width, height)
             whole(page, which, height, scheme, f"{place}, {width} x {height}")
             assert not is_first or lids(page) == [], f"{place}, {width} x {height}"

@@ -8,7 +8,9 @@ from scipy.linalg import sqrtm
 
 from treedp_core.checks import InputError
 from treedp_core.privacy.conversions import gaussian_sigma
+from treedp_core.studies.multiplicative import Setting
 from treedp_core.studies.multiplicative.by_subtraction import MOST_LEVELS, by_subtraction, forgiven, table
+from treedp_core.studies.multiplicative.curves import growth
 from treedp_core.tree import FloatArray, Tree
 from treedp_core.views import Tables
 from treedp_core.views.multiplicative import WorstCaseInputs, lost, prefixes
@@ -77,6 +79,18 @@ def test_the_view_says_the_three_errors_and_what_alpha_loses() -> None:
     sigma = gaussian_sigma(1.0, 1e-6)
     assert f"**{short(sigma * errors.node[0])} records**" in found.answer and "a count of 1\u202f000" in found.answer
     assert f"{short(sigma * errors.each[0])} counted by itself, {short(sigma * errors.tree[0])} by" in found.answer
+    beyond = growth(Setting(0.25, 1.0, 1e-6, max_total=2000.0), [9, MOST_LEVELS], ("provable",)).error["provable"]
+    assert f"thresholds have {short(beyond[0])} beyond α" in found.answer
+    assert (
+        found.table["thresholds, beyond α"][7]
+        == beyond[0]
+        < 0.6
+        * prefixes(WorstCaseInputs(levels="9", alpha=0.05, delta=1e-6, total=2000.0), Tables()).table[
+            "thresholds, beyond α"
+        ][7]
+    ), "what is forgiven is up to the slack"
+    drawn = {trace["name"]: (trace["x"], trace["y"]) for trace in found.figure.data}
+    assert [end[-1] for end in drawn["Thresholds, beyond α"]] == [MOST_LEVELS, beyond[1]]
     far = prefixes(WorstCaseInputs(levels="1000", delta=1e-6), Tables()).answer
     assert "On **17 levels** (of 1\u202f000, the most drawn)" in far
     columns = lost(inputs, Tables()).table

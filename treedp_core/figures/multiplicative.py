@@ -384,20 +384,27 @@ SUBTRACTED: Final = {
 """Lines of `subtraction_figure` by what they are of `Subtracted`, from the top."""
 
 
-def subtraction_figure(found: Subtracted, sigma: float, n_levels: int) -> Draft:
-    """Return errors of the worst node by number of levels, in records, where one count by itself has noise `sigma`."""
+def subtraction_figure(
+    found: Subtracted, sigma: float, n_levels: int, thresholds: tuple[FloatArray, FloatArray]
+) -> Draft:
+    """Return errors of the worst node by number of levels, in records, where one count by itself has noise `sigma`.
+
+    Beside them stands the error of `thresholds` beyond a part of the count: numbers of levels (k,) and errors (k,).
+    """
     x = found.n_levels.astype(float)
-    lines = {name: sigma * np.asarray(getattr(found, name)) for name in SUBTRACTED}
+    lines = {name: (x, sigma * np.asarray(getattr(found, name))) for name in SUBTRACTED} | {"provable": thresholds}
+    looks = {**SUBTRACTED, "provable": ("Thresholds, beyond α", LOOKS["provable"])}
+    bounds = limits([error for _, error in lines.values()], log=True, default=(1.0, 100.0))
+    bounds = bounds[0], 2.0 * bounds[1]  # room for what the marker of one's own levels says
     fig = new_figure(
         [
-            _curve((x, lines[name]), look, label, 3.0 if name in ("node", "tree") else 2.0)
-            for name, (label, look) in SUBTRACTED.items()
+            _curve(lines[name], look, label, 3.0 if name in ("node", "tree", "provable") else 2.0)
+            for name, (label, look) in looks.items()
         ],
         xaxis=axis("number of levels d", log=False, bounds=(2.0, float(x.max()))),
-        yaxis=axis("error of the worst node (records)", log=False, bounds=(0.0, 1.06 * float(lines["twice"].max())),
-                   grid=True),
-    )  # fmt: skip
-    ends = [(label, look.colour, float(lines[name][-1])) for name, (label, look) in SUBTRACTED.items()]
+        yaxis=axis("error of the worst node (records)", log=True, bounds=bounds, grid=True),
+    )
+    ends = [(label, look.colour, float(lines[name][1][-1])) for name, (label, look) in looks.items()]
     name_ends(fig, ends, height=LOW, is_low=True)
     return your_value_marker(fig, n_levels, f"yours: {whole(n_levels)} levels", False) if n_levels <= x.max() else fig
 

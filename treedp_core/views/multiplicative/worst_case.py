@@ -24,9 +24,10 @@ from treedp_core.privacy.conversions import gaussian_sigma
 from treedp_core.studies.multiplicative import Setting, accuracy_table, by_subtraction, ranking
 from treedp_core.studies.multiplicative.accuracy import TUNED, LevelThresholds, kept_table, levels_in_words, own_plan
 from treedp_core.studies.multiplicative.by_subtraction import MOST_LEVELS, Subtracted
+from treedp_core.studies.multiplicative.curves import growth as errors_of_curves
 from treedp_core.studies.multiplicative.ranking import Found, Places, Rank
 from treedp_core.studies.multiplicative.tree_bounds import bounds_table
-from treedp_core.tree import AnyArray, Tree
+from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.views.entries import Entry, Work
 from treedp_core.views.finding import Finding, Memo, Provenance, Tables, forgetful
 from treedp_core.views.multiplicative.inputs import MAX_ROUNDS, WorstCaseInputs
@@ -248,20 +249,34 @@ def prefixes(inputs: WorstCaseInputs, tables: Tables, *, memo: Memo = forgetful)
     found = memo(("multiplicative.subtracted",), lambda: by_subtraction.by_subtraction(range(2, MOST_LEVELS + 1)))
     sigma = gaussian_sigma(setting.epsilon, setting.delta)
     return Finding(
-        figure=subtraction_figure(found, sigma, d),
-        columns=partial(by_subtraction.table, found, sigma),
-        answer=_subtracted_answer(found, sigma, setting, d),
+        figure=subtraction_figure(found, sigma, d, (np.array(_DRAWN, dtype=float), _beyond(setting, _DRAWN, memo))),
+        columns=lambda: (
+            by_subtraction.table(found, sigma)
+            | {"thresholds, beyond α": _beyond(setting, tuple(found.n_levels.tolist()), memo).tolist()}
+        ),
+        answer=_subtracted_answer(found, sigma, setting, d, memo),
         caption="Root mean squared error of the worst node of a binary tree, Gaussian noise, one record added or "
         f"removed, ε = {setting_text(setting.epsilon)}, δ = {setting_text(setting.delta)}. By subtraction: its count "
         "is the difference of two cumulative counts of leaves, released by the square root of the summing matrix "
         "(Ghazi et al., Section 1.3); dotted: twice a cumulative count’s error, all that is known of any other way. "
         "Each by itself: √d (Corollary 2.7). Best for the tree: γ₂, least squares with minimax shares (Theorem 5.2). "
-        "Grey: no factorisation releases cumulative counts with less.",
+        "Grey: no factorisation releases cumulative counts with less. Blue: what thresholds err beyond a part "
+        f"{short(setting.alpha)} of the count (provable plan); up to it their errors are forgiven.",
         alt="Counts by subtraction have larger errors than counts each by itself from "
         f"{found.loses_from} levels on, and more than twice the best matrix of the tree.",
         badges=("formula",),
         provenance=provenance(setting, d),
     )
+
+
+_DRAWN: Final = (2, 4, 8, MOST_LEVELS)
+PROVABLE: Final = "provable"
+
+
+def _beyond(setting: Setting, levels: tuple[int, ...], memo: Memo) -> FloatArray:
+    """Return the worst-case α-RMSE of thresholds at some numbers of levels (n,), (n,)."""
+    found = memo(("multiplicative.beyond", setting, levels), lambda: errors_of_curves(setting, levels, (PROVABLE,)))
+    return found.error[PROVABLE]
 
 
 def lost(inputs: WorstCaseInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
@@ -279,16 +294,17 @@ def lost(inputs: WorstCaseInputs, tables: Tables, *, memo: Memo = forgetful) -> 
     )
 
 
-def _subtracted_answer(found: Subtracted, sigma: float, setting: Setting, d: int) -> str:
+def _subtracted_answer(found: Subtracted, sigma: float, setting: Setting, d: int, memo: Memo) -> str:
     """Return how far a node errs by subtraction, and beside it; and what α then no longer forgives."""
     at = min(d, MOST_LEVELS) - 2
     node, each, tree = (short(float(sigma * one[at])) for one in (found.node, found.each, found.tree))
     where = f"On **{plural(min(d, MOST_LEVELS), 'level')}**" + f" (of {whole(d)}, the most drawn)" * (d > MOST_LEVELS)
     off = by_subtraction.forgiven(setting.alpha, 0.0, setting.max_total)[1]
+    beyond = short(float(_beyond(setting, (min(d, MOST_LEVELS),), memo)[0]))
     return (
         f"{where} the error of a node is **{node} records** as a difference of cumulative counts, {each} counted by "
-        f"itself, {tree} by the best matrix of the tree. Cumulative counts without any α-RMSE may give a node "
-        f"**without records** a count of {whole(round(off))}."
+        f"itself, {tree} by the best matrix of the tree; thresholds have {beyond} beyond α. Cumulative counts without "
+        f"any α-RMSE may give a node **without records** a count of {whole(round(off))}."
     )
 
 

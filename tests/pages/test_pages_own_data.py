@@ -381,7 +381,7 @@ def test_memory_is_bounded_over_all_tables(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(session_tables, "SESSION_BYTES", taken)  # nothing is left for a second one
     app.button(key="upload_add").click().run()
     count_file(app, OTHER, ("place",), "other.csv")
-    assert held(app).counts.tolist() == [3, 1, 2] and "Only counts are kept" in words(app)
+    assert held(app).counts.tolist() == [3, 1, 2] and "Only its counts are here" in words(app)
 
 
 def test_nothing_is_left_of_a_table_that_waited_and_was_removed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -395,14 +395,14 @@ def subtraction_figure(
     lines = {name: (x, sigma * np.asarray(getattr(found, name))) for name in SUBTRACTED} | {"provable": thresholds}
     looks = {**SUBTRACTED, "provable": ("Thresholds, beyond α", LOOKS["provable"])}
     bounds = limits([error for _, error in lines.values()], log=True, default=(1.0, 100.0))
-    bounds = bounds[0], 2.0 * bounds[1]  # room for what the marker of one's own levels says
+    bounds = bounds[0], 4.0 * bounds[1]  # room for what the marker of one's own levels says
     fig = new_figure(
         [
             _curve(lines[name], look, label, 3.0 if name in ("node", "tree", "provable") else 2.0)
             for name, (label, look) in looks.items()
         ],
         xaxis=axis("number of levels d", log=False, bounds=(2.0, float(x.max()))),
-        yaxis=axis("error of the worst node (records)", log=True, bounds=bounds, grid=True),
+        yaxis=axis("error of the worst node (records)", log=True, bounds=bounds, grid=True) | {"dtick": 1},
     )
     ends = [(label, look.colour, float(lines[name][1][-1])) for name, (label, look) in looks.items()]
     name_ends(fig, ends, height=LOW, is_low=True)

@@ -109,6 +109,28 @@ def marks_asked(table: Table, column: str, what: str = "marks") -> dict[str, str
     return None if chosen is None else {column: chosen}
 
 
+def marks_by_cells(held: HeldColumns, column: str, said: str | None) -> str | None:
+    """Return how a column's numbers are written: as `said`, or as its cells show; "" without marks, None where open."""
+    look = _marks_of(held, column)
+    return "" if not look.examples else said or (None if look.is_open else look.proposed[0])
+
+
+def ask_marks_beside(
+    held: HeldColumns, column: str, key: str, *, before: str | None, on_change: Callable[[], None], if_open: bool
+) -> None:
+    """Ask how a column in memory is written where its cells show marks: if they leave it open, or else if they do not.
+
+    The answer is for `on_change`, by way of `key`.
+    """
+    look = _marks_of(held, column)
+    if look.examples and look.is_open == if_open:
+        marks_chosen(look, column, key, before, on_change)
+
+
+def _marks_of(held: HeldColumns, column: str) -> MarksLook:
+    return store.remember(("marks in memory", held.source_digest, column), lambda: look_at_marks(held, column))
+
+
 def marks_chosen(
     look: MarksLook, column: str, key: str, before: str | None = None, on_change: Callable[[], None] | None = None
 ) -> str | None:

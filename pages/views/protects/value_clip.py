@@ -17,15 +17,14 @@ from pages.ui.page.page import Told
 from pages.ui.page.view import Seen, section, see
 from pages.ui.tables import plans, session_tables, store
 from pages.ui.tables.experiment_inputs import inputs_now, note_of_delta
-from pages.ui.tables.upload_slot import marks_chosen
+from pages.ui.tables.upload_slot import ask_marks_beside, marks_by_cells
 from pages.ui.upload import upload
 from pages.views.protects.unit_bound import LEVEL, SHARES, SPLIT
 from pages.views.protects.view import MECHANISM
 from treedp_core.notebook.code import Ran, call
 from treedp_core.plans import ReleasePlan
 from treedp_core.privacy.prior_provenance import of_truth
-from treedp_core.records import Dataset, count_hierarchy
-from treedp_core.records.read.numbers.marks import MarksLook, look_at_marks
+from treedp_core.records import Dataset, HeldColumns, count_hierarchy
 from treedp_core.views import VIEWS
 from treedp_core.views.inputs import parameter
 from treedp_core.views.protects.value_clip import ClipInputs, release_plan
@@ -69,9 +68,7 @@ def show() -> Told:
             EPSILON.draw()
         CLIP.draw()
         controls.level_picker(LEVEL, ["all levels, added up", *data.labels.level_names])
-    look = _written(data)
-    if look is not None and look.is_open:
-        _ask_marks(data, look)
+    _ask_marks(data, if_open=True)
     seen = see(VIEWS["protects.clip"], inputs_now(ClipInputs))
     frame.found(seen)
     seen.say_state("Computing")
@@ -79,8 +76,7 @@ def show() -> Told:
         small_print(
             "A file of your own with one row a record may have a column of values: count it on *Data and tree*."
         )
-    if look is not None and look.examples and not look.is_open:
-        _ask_marks(data, look)
+    _ask_marks(data, if_open=False)
     note_of_delta([MECHANISM.value], "clip_set_delta")
     return seen.told(more=partial(_more, seen))
 
@@ -121,26 +117,20 @@ def _key(data: Dataset) -> str:
     return f"clip_value_{data.fingerprint[:8]}"
 
 
-def _written(data: Dataset) -> MarksLook | None:
-    """Return how the numbers of the column that is chosen may be written; None where none is."""
-    slot, name = _slot(data), st.session_state.get(_key(data))
-    return _look(slot, name) if slot is not None and name else None
-
-
-def _look(slot: str, name: str) -> MarksLook:
-    table = session_tables.of(slot)
-    assert table is not None and table.columns is not None
-    held = table.columns
-    return store.remember(("marks of values", held.source_digest, name), lambda: look_at_marks(held, name))
-
-
-def _ask_marks(data: Dataset, look: MarksLook) -> None:
-    """Ask how the numbers of the column of values are written, and count by what is said."""
+def _ask_marks(data: Dataset, *, if_open: bool) -> None:
+    """Ask how the numbers of the column that is chosen are written, and count by what is said."""
     slot, key = _slot(data), _key(data)
-    assert slot is not None
-    name = st.session_state[key]
-    before = dict(data.report.recipe.marks).get(name)
-    marks_chosen(look, name, _marks_key(key, name), before, on_change=partial(_count_by, slot, key))
+    name, held = st.session_state.get(key), None if slot is None else _columns_of(slot)
+    if slot is not None and name and held is not None:
+        before = dict(data.report.recipe.marks).get(name)
+        ask_marks_beside(
+            held, name, _marks_key(key, name), before=before, on_change=partial(_count_by, slot, key), if_open=if_open
+        )
+
+
+def _columns_of(slot: str) -> HeldColumns | None:
+    table = session_tables.of(slot)
+    return None if table is None else table.columns
 
 
 def _marks_key(key: str, name: str) -> str:
@@ -149,15 +139,14 @@ def _marks_key(key: str, name: str) -> str:
 
 def _count_by(slot: str, key: str) -> None:
     """Have a table counted anew with the column of values that was chosen, once it is clear how it is written."""
-    name = st.session_state[key] or None
-    marks: dict[str, str] | None = None
-    if name is not None and (look := _look(slot, name)).examples:
-        said = st.session_state.get(_marks_key(key, name)) or (None if look.is_open else look.proposed[0])
-        if said is None:
-            return
-        marks = {name: said}
+    name, held = st.session_state[key] or None, _columns_of(slot)
+    marks: str | None = ""
+    if name is not None and held is not None:
+        marks = marks_by_cells(held, name, st.session_state.get(_marks_key(key, name)))
+    if marks is None:
+        return
     grid = float(st.session_state[key + "_grid"])
-    upload.count_again(slot, value=name, grid=grid, unit=None, contributions=1, marks=marks)
+    upload.count_again(slot, value=name, grid=grid, unit=None, contributions=1, marks={name: marks} if marks else None)
 
 
 def _more(seen: Seen[ClipInputs]) -> None:

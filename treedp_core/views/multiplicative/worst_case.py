@@ -254,14 +254,14 @@ def prefixes(inputs: WorstCaseInputs, tables: Tables, *, memo: Memo = forgetful)
             by_subtraction.table(found, sigma)
             | {"thresholds, beyond α": _beyond(setting, tuple(found.n_levels.tolist()), memo).tolist()}
         ),
-        answer=_subtracted_answer(found, sigma, setting, d, memo),
+        answer=_subtracted_answer(found, sigma, setting, d),
         caption="Root mean squared error of the worst node of a binary tree, Gaussian noise, one record added or "
         f"removed, ε = {setting_text(setting.epsilon)}, δ = {setting_text(setting.delta)}. By subtraction: its count "
         "is the difference of two cumulative counts of leaves, released by the square root of the summing matrix "
         "(Ghazi et al., Section 1.3); dotted: twice a cumulative count’s error, all that is known of any other way. "
         "Each by itself: √d (Corollary 2.7). Best for the tree: γ₂, least squares with minimax shares (Theorem 5.2). "
-        "Grey: no factorisation releases cumulative counts with less. Blue: what thresholds err beyond a part "
-        f"{short(setting.alpha)} of the count (provable plan); up to it their errors are forgiven.",
+        "Grey: no factorisation releases cumulative counts with less. Blue: the error of thresholds beyond a part "
+        f"{short(setting.alpha)} of the count (provable plan); what is within it is forgiven.",
         alt="Counts by subtraction have larger errors than counts each by itself from "
         f"{found.loses_from} levels on, and more than twice the best matrix of the tree.",
         badges=("formula",),
@@ -294,16 +294,15 @@ def lost(inputs: WorstCaseInputs, tables: Tables, *, memo: Memo = forgetful) -> 
     )
 
 
-def _subtracted_answer(found: Subtracted, sigma: float, setting: Setting, d: int, memo: Memo) -> str:
+def _subtracted_answer(found: Subtracted, sigma: float, setting: Setting, d: int) -> str:
     """Return how far a node errs by subtraction, and beside it; and what α then no longer forgives."""
     at = min(d, MOST_LEVELS) - 2
     node, each, tree = (short(float(sigma * one[at])) for one in (found.node, found.each, found.tree))
     where = f"On **{plural(min(d, MOST_LEVELS), 'level')}**" + f" (of {whole(d)}, the most drawn)" * (d > MOST_LEVELS)
     off = by_subtraction.forgiven(setting.alpha, 0.0, setting.max_total)[1]
-    beyond = short(float(_beyond(setting, (min(d, MOST_LEVELS),), memo)[0]))
     return (
         f"{where} the error of a node is **{node} records** as a difference of cumulative counts, {each} counted by "
-        f"itself, {tree} by the best matrix of the tree; thresholds have {beyond} beyond α. Cumulative counts without "
+        f"itself, {tree} by the best matrix of the tree. Cumulative counts without "
         f"any α-RMSE may give a node **without records** a count of {whole(round(off))}."
     )
 

@@ -28,7 +28,7 @@ Of = Callable[[AnyInputs], tuple[AnyInputs, Ran[Tables]]]
 AT_ONCE: Final = "at once"
 """Where that is kept which figures that follow a handle are drawn from."""
 KEPT: Final = 32
-LONGEST: Final = 1.0
+LONGEST: Final = 3.0
 """Seconds of computing after which what a figure would be drawn from comes too late for a hand."""
 IN_LINE: Final = 40
 """Characters of a text of others in the line of what was used."""

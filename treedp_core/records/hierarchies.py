@@ -22,7 +22,7 @@ from treedp_core.records.domain import domain_taken_from_the_data
 from treedp_core.records.read.arrow.cells import as_words
 from treedp_core.records.read.columns import use_of
 from treedp_core.records.read.readers import HeldColumns
-from treedp_core.records.read.text import in_reading_order, normalise, reads_as_total
+from treedp_core.records.read.text import BLANK, in_reading_order, normalise, reads_as_total
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -232,7 +232,7 @@ def _lies_above(upper: _Codes, lower: _Codes) -> bool:
 def _label(held: HeldColumns, name: str, code: int) -> str:
     words = held.table.column(name).combine_chunks().dictionary
     label = as_words(words.slice(code, 1))[0].as_py() if code < len(words) else None
-    return normalise(label) if label and label.strip() else "(blank)"
+    return normalise(label) if label and label.strip() else BLANK
 
 
 def _joint(held: HeldColumns, columns: Sequence[str], rows: int) -> IntArray:

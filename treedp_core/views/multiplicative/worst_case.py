@@ -270,13 +270,12 @@ def prefixes(inputs: WorstCaseInputs, tables: Tables, *, memo: Memo = forgetful)
 
 
 _DRAWN: Final = (2, 4, 8, MOST_LEVELS)
-PROVABLE: Final = "provable"
 
 
 def _beyond(setting: Setting, levels: tuple[int, ...], memo: Memo) -> FloatArray:
     """Return the worst-case α-RMSE of thresholds at some numbers of levels (n,), (n,)."""
-    found = memo(("multiplicative.beyond", setting, levels), lambda: errors_of_curves(setting, levels, (PROVABLE,)))
-    return found.error[PROVABLE]
+    found = memo(("multiplicative.beyond", setting, levels), lambda: errors_of_curves(setting, levels, ("provable",)))
+    return found.error["provable"]
 
 
 def lost(inputs: WorstCaseInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:
@@ -302,8 +301,8 @@ def _subtracted_answer(found: Subtracted, sigma: float, setting: Setting, d: int
     off = by_subtraction.forgiven(setting.alpha, 0.0, setting.max_total)[1]
     return (
         f"{where} the error of a node is **{node} records** as a difference of cumulative counts, {each} counted by "
-        f"itself, {tree} by the best matrix of the tree. Cumulative counts without "
-        f"any α-RMSE may give a node **without records** a count of {whole(round(off))}."
+        f"itself, {tree} by the best matrix of the tree. Cumulative counts without any α-RMSE may give a node "
+        f"**without records** a count of {whole(round(off))}."
     )
 
 

@@ -30,6 +30,7 @@ from treedp_core.records.dataset import counts_table, leaves_table
 from treedp_core.records.edges import bin_edges, bin_finder
 from treedp_core.records.export.tables import csv_bytes
 from treedp_core.records.read import sources
+from treedp_core.records.read.text import in_reading_order
 from treedp_core.tree import Tree
 
 FROM_DATA = domain_taken_from_the_data()
@@ -149,6 +150,15 @@ def test_siblings_are_in_reading_order() -> None:
     assert data.labels.of_level(1).tolist() == ["9", "10"]
     assert data.labels.of_level(2).tolist() == ["a", BLANK, "B", "a", "b"]
     assert data.labels.level_names == ("all", "a", "b")
+
+
+def test_numbers_in_labels_are_in_order_also_where_some_labels_have_none() -> None:
+    ages = ["<5", "5-9", "10-14", "15-19", "100+", "unknown", "(rest)", "(outside)", BLANK]
+    wards = ["Ward", "Ward 1", "Ward 2", "Ward 10", "Ward 10a"]
+    for ordered in (ages, wards):
+        for seed in range(20):
+            some = np.random.default_rng(seed).permutation(ordered).tolist()
+            assert in_reading_order(some) == ordered, "seen failing: 5-9 stood behind 15-19"
 
 
 def test_more_cells_than_an_integer_can_number_are_counted() -> None:

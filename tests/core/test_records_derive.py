@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset, count_hierarchy, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.derive import times
+from treedp_core.records.derive.bands import opened
 from treedp_core.records.derive.derivation import DERIVATIONS, Derivation, Derived, derived_of
 from treedp_core.records.derive.shares import bands_of_equal_share
 from treedp_core.records.derive.spellings import REST
@@ -113,8 +114,17 @@ def test_codes_are_cut_and_numbers_are_put_in_bands() -> None:
     expected = {
         (label,): int((cut.cat.codes == i).sum()) for i, label in enumerate(["[0, 18)", "[18, 65)", "[65, 100]"])
     }
-    expected[("(blank)",)] = int(cut.isna().sum())
+    expected[("(outside)",)] = int(cut.isna().sum())
     assert paths(data) == expected
+    assert data.report.blank_labels == 0, "seen failing: an age beyond the edges was said to be an empty cell"
+    ends = count_hierarchy(
+        pa.table({"age": ages.astype(str)}),
+        ["band"],
+        domain=FREE,
+        derive={"band": f"age:bands:{opened('0; 18; 65; 100')}"},
+    )
+    wide = pd.cut(ages, [-np.inf, 18, 65, np.inf], right=False).cat.codes
+    assert ends.counts[1:].tolist() == wide.value_counts().sort_index().tolist()
 
 
 def test_open_bands_hold_what_lies_beyond_and_shares_are_those_of_pandas() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -93,3 +94,11 @@ def test_what_is_astray_is_what_pandas_finds_below_several(rows: list[tuple[str,
     expected = {} if missed * 50 > guess else {name: row[row > 0].to_dict() for name, row in several.iterrows()}
     held = held_of(frame)
     assert {one.label: dict(one.above) for one in astray(held, ["upper", "lower"])} == expected
+
+
+def test_a_column_of_bytes_hides_no_hierarchy_of_the_others() -> None:
+    region = np.tile(np.repeat(["North", "South"], 3), 20)
+    town = np.tile([f"T{n}" for n in range(6)], 20)
+    shape = pa.array([bytes([200, n % 3]) for n in range(120)], pa.binary())
+    held = hold(pa.table({"shape": shape, "region": region, "town": town}))
+    assert held is not None and suggested(held) == ("region", "town"), "seen failing: the whole table was refused"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
+import openpyxl
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import codes, open_page
+from oracles_pages import codes, open_page, words
+from pages.ui.tables import store
 from test_pages_data import count, held, labelled
 from treedp_core.checks import InputError
 from treedp_core.cli import environment
@@ -93,6 +96,71 @@ def test_any_rule_is_told_by_typing(column: str, rule: str, label: str, typed: s
     assert sorted(path[0] for path in paths(app)) == sorted(level)
 
 
+def test_edges_of_ones_own_stand_for_those_that_are_proposed_and_say_what_lies_beyond_them() -> None:
+    app = opened()
+    labelled(app.selectbox, "Column").set_value(2).run()
+    assert labelled(app.pills, "Into levels").value
+    labelled(app.text_input, "Or typed").set_value("20; 40; 60").run()
+    press(app, "Make")
+    assert len(chosen(app)) == 1, "seen failing: the proposed edges stayed, and made a level of their own"
+    count(app)
+    assert not app.exception and paths(app) == {("[40, 60]",): 18, ("(outside)",): 27}
+    labelled(app.multiselect, "Leave out rows with another").set_value(["(outside) in band of age"]).run()
+    count(app)
+    assert paths(app) == {("[40, 60]",): 18} and held(app).report.left_out == 27
+    app = opened()
+    labelled(app.selectbox, "Column").set_value(2).run()
+    labelled(app.text_input, "Or typed").set_value("20; 40; 60").run()
+    labelled(app.toggle, "Open at both").set_value(True).run()
+    count(press(app, "Make"))
+    assert not app.exception and paths(app) == {("(-∞, 40)",): 9, ("[40, ∞)",): 36}
+
+
+def test_levels_of_a_date_stand_from_coarse_to_fine_in_whatever_order_they_are_made() -> None:
+    app = press(opened(), "born: year")
+    labelled(app.selectbox, "Rule").set_value(0).run()
+    labelled(app.pills, "Into levels").set_value(["week", "quarter"]).run()
+    press(app, "Make")
+    levels = ["year of born", "quarter of born", "month of born", "week of born"]
+    assert chosen(app) == levels, "seen failing: a quarter below a month"
+    app = opened()
+    labelled(app.multiselect, "Columns of").set_value(["code"]).run()
+    labelled(app.pills, "Into levels").set_value(["quarter", "year"]).run()
+    press(app, "Make")
+    assert chosen(app) == ["code", "year of born", "quarter of born"]
+    press(app, "code: first 2")
+    assert chosen(app) == ["first 2 of code", "code", "year of born", "quarter of born"]
+
+
+def test_what_a_file_suggests_is_that_of_the_sheet_that_is_read() -> None:
+    book, stored = openpyxl.Workbook(), io.BytesIO()
+    rows = [[f"R{n % 2}", f"T{n % 6}", f"2024-0{1 + n % 3}-0{1 + n % 9}"] for n in range(60)]
+    more = [[f"R{n % 4}", f"T{n % 8}", f"2023-0{1 + n % 9}-1{n % 9}"] for n in range(80)]
+    for title, head, body in (
+        ("one", ["region", "town", "at"], rows), ("two", ["region", "town", "at"], more),
+        ("three", ["sex", "code"], [[one[0], f"07{one[1][1:]}{one[2][-1]}"] for one in more]),
+    ):  # fmt: skip
+        sheet = book.active if title == "one" else book.create_sheet()
+        sheet.title = title
+        for row in (head, *body):
+            sheet.append(row)
+    book.save(stored)
+    app = open_page("data", source="upload")
+    app.file_uploader[0].upload("book.xlsx", stored.getvalue()).run()
+    press(app, "at: month")
+    for title, frame in (("two", more), ("one", rows)):
+        labelled(app.selectbox, "Sheet").set_value(title).run()
+        assert not app.exception, "seen failing: levels made of one sheet were joined to another"
+        labelled(app.multiselect, "Columns of").set_value(["region", "town"]).run()
+        towns = len({tuple(row[:2]) for row in frame})
+        remembered = app.session_state[store.MEMORY][""]
+        shown = [n for key, n in remembered.items() if key[0] == "leaves so far" and key[-1] == "town"]
+        assert shown[-1] == towns, "seen failing: the leaves of the sheet before"
+    labelled(app.selectbox, "Sheet").set_value("three").run()
+    assert not app.exception, "seen failing: a proposal for a column of another sheet"
+    assert [one.label for one in app.button if ": " in one.label][-1].startswith("code: first")
+
+
 def test_a_cell_that_does_not_fit_is_one_sentence_and_nothing_is_lost() -> None:
     app = opened((FRAME.to_csv(index=False) + "soon,0712,3\n").encode())
     labelled(app.selectbox, "Column").set_value(0).run()
@@ -102,8 +170,8 @@ def test_a_cell_that_does_not_fit_is_one_sentence_and_nothing_is_lost() -> None:
     press(app, "Make")
     assert not app.exception and len(app.error) == 1
     assert "row 47" in app.error[0].value and "soon" not in app.error[0].value
-    assert chosen(app) == ["year of born"]
-    press(app, "year of born")
+    assert chosen(app) == ["year of born"] and "Nothing was changed" not in words(app)
+    press(app, "Take year of born away")
     assert not app.error and chosen(app) == []
 
 

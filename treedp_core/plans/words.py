@@ -21,7 +21,7 @@ from treedp_core.records.derive.derivation import derived_of
 from treedp_core.records.edges import edge_text
 from treedp_core.records.export.columns import SOURCE
 from treedp_core.records.read.layout import options
-from treedp_core.records.recipe import MARKS
+from treedp_core.records.recipe import MARKS, Recipe
 from treedp_core.registry import CLAIM, Promise
 from treedp_core.studies.topdown.certificate import reach_of_all
 from treedp_core.words import (
@@ -452,6 +452,12 @@ def counted(plan: Statement) -> str:
     if plan.is_of_sums:
         grid = edge_text(recipe.grid)
         told = [f"each adds its “{recipe.value}”, rounded to multiples of {grid} and clipped to at most {clip(plan)}"]
+    return "; ".join([*told, *of_rows(recipe)])
+
+
+def of_rows(recipe: Recipe) -> list[str]:
+    """Return what a recipe does to rows and their cells, in words, one by one."""
+    told = list[str]()
     if recipe.bound:
         told.append(f"of those with the same “{recipe.unit}” the first {whole(recipe.bound)} count")
     for column, labels in recipe.left_out:
@@ -461,8 +467,7 @@ def counted(plan: Statement) -> str:
     told += [f"numbers in “{column}” have a {MARKS[marks]}" for column, marks in recipe.marks]
     told += options.told(recipe)
     told += ["blank cells fit no category"] if recipe.blanks_out else []
-    told += ["numbers beyond the bounds are cut to them"] if recipe.cut else []
-    return "; ".join(told)
+    return told + (["numbers beyond the bounds are cut to them"] if recipe.cut else [])
 
 
 def matrix(one: SumsOfBins) -> str:

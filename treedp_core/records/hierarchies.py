@@ -19,7 +19,7 @@ from treedp_core.records.count.hierarchy import count_hierarchy
 from treedp_core.records.count.row_filter import MAX_SUSPECTS, Suspect
 from treedp_core.records.derive.roles import counts_in, units_in
 from treedp_core.records.domain import domain_taken_from_the_data
-from treedp_core.records.read.arrow.cells import as_words
+from treedp_core.records.read.arrow.cells import as_words, is_binary
 from treedp_core.records.read.columns import use_of
 from treedp_core.records.read.readers import HeldColumns
 from treedp_core.records.read.text import BLANK, in_reading_order, normalise, reads_as_total
@@ -166,7 +166,16 @@ def labels_of(held: HeldColumns, column: str) -> list[str]:
 
 def _has_codes(held: HeldColumns, name: str) -> bool:
     kind = held.table.schema.field(name).type
-    return bool(pa.types.is_dictionary(kind)) and use_of(kind) != "number"
+    return bool(pa.types.is_dictionary(kind)) and use_of(kind) != "number" and _is_text(held, name)
+
+
+def _is_text(held: HeldColumns, name: str) -> bool:
+    """Whether the values of a column of codes can be read as labels: bytes may be none."""
+    cells = held.table.column(name).combine_chunks().dictionary
+    try:
+        return not is_binary(cells.type) or as_words(cells) is not None
+    except InputError:
+        return False
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def left_out_asked(
     found: tuple[Suspect, ...] = ()
     if table.columns is not None:
         held = table.columns
-        key = ("suspected totals", held.source_digest, tuple(columns), weight)
+        key = ("suspected totals", held.key, tuple(columns), weight)
         found = store.remember(key, lambda: suspected_in(held, columns, weight))
     offered = list(dict.fromkeys((*before, *found)))
     return as_option([*_of_offered(table, columns, offered, before), *_named(table, [*columns, *also], offered)])
@@ -128,7 +128,7 @@ def ask_marks_beside(
 
 
 def _marks_of(held: HeldColumns, column: str) -> MarksLook:
-    return store.remember(("marks in memory", held.source_digest, column), lambda: look_at_marks(held, column))
+    return store.remember(("marks in memory", held.key, column), lambda: look_at_marks(held, column))
 
 
 def marks_chosen(
@@ -227,7 +227,7 @@ class Candidate:
         if isinstance(self.origin, Path):
             return f"{self.origin.resolve()} {self.origin.stat().st_mtime_ns}"
         if isinstance(self.origin, HeldColumns):
-            return self.origin.source_digest
+            return repr(self.origin.key)
         return str(self.origin.file_id)
 
 

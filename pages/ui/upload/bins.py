@@ -65,7 +65,7 @@ def _offer(table: Table, name: str, other: str, find: Callable[[HeldColumns], Se
     Nothing is chosen before it is pressed.
     """
     held = None if st.session_state.get(table.key(other), table.before.get(other)) else table.columns
-    found = () if held is None else store.remember((name, "suggested", held.source_digest), lambda: find(held))
+    found = () if held is None else store.remember((name, "suggested", held.key), lambda: find(held))
     if found:
         st.button(
             f"From the data: {lit(found[0], 24)}", key=table.key(name, "suggested"), type="tertiary",
@@ -218,8 +218,9 @@ class BinsAsked:
 
 
 def warn_of_cut(data: Dataset) -> None:
-    """Say in red which share of a column's numbers its bounds do not hold, where it is more than 1 %."""
-    _warn_of_share(data.report.outside_range / max(1, data.report.counted), "records")
+    """Say in red which share of a column's numbers its bounds leave out, where it is more than 1 %."""
+    if not data.report.recipe.cut:
+        _warn_of_share(data.report.outside_range / max(1, data.report.counted), "records")
 
 
 def _warn_of_share(outside: float, what: str) -> None:

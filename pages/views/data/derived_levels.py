@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -15,9 +15,12 @@ from pages.ui.inputs.setting import key_of
 from pages.ui.inputs.text import lit, small_print
 from pages.ui.session import uploads
 from pages.ui.tables import store
+from pages.ui.tables.result import Result, show_state
 from pages.ui.tables.upload_slot import Table, read_file
 from pages.ui.tables.worker_read import by_worker, say
 from treedp_core.checks import InputError
+from treedp_core.records import HeldColumns
+from treedp_core.records.derive.bands import opened
 from treedp_core.records.derive.derivation import DERIVATIONS, MAX_OPTION, Derivation, Derived, derived_of
 from treedp_core.records.derive.proposals import Proposal, frequent, joined_with, labels_seen, made_columns, proposals
 from treedp_core.records.derive.roles import role_of
@@ -48,12 +51,23 @@ def grown(table: Table, made: dict[str, str]) -> Table:
     """
     held = more = table.columns
     if held is not None and made:
-        key, work = (held.source_digest, *made.items()), partial(read, made_columns, held, made)
+        key, work = (held.key, *made.items()), partial(read, made_columns, held, made)
         found = read_file(table.file, "made", key, work)
         more = joined_with(held, found.here()) if found.is_ready else None
         if more is None:
-            say(found, "Making levels")
+            _say(table, found, made)
     return replace(table, preview=replace(table.preview, columns=(*table.preview.columns, *made)), columns=more)
+
+
+def _say(table: Table, found: Result[HeldColumns], made: Mapping[str, str]) -> None:
+    """Say how the making of levels stands; where a cell does not fit, offer to take away those of its column."""
+    show_state(found, "Making levels")
+    if found.error is not None:
+        st.button(
+            f"Take {lit(list(made)[-1], 40)} away again", key=f"{table.file.slot}_take_back", icon=":material/undo:",
+            on_click=_undo, args=(_places(table), list(made)[-1]),
+            help="The level that was made last. The others stay, and the table is as it was.",
+        )  # fmt: skip
 
 
 def offered(table: Table, made: dict[str, str]) -> None:
@@ -74,10 +88,11 @@ def offered(table: Table, made: dict[str, str]) -> None:
     with st.popover(f"{MAKE} ({len(made)})" if made else MAKE, icon=":material/call_split:"):
         with st.container(horizontal=True):
             for name, how in made.items():
-                st.button(lit(name, 40), key=f"{table.file.slot}_undo_{key_of(name, how)}", icon=":material/close:",
+                st.button(lit(name, 40) + " (FROM DATA)" * derived_of(how).is_from_data,
+                          key=f"{table.file.slot}_undo_{key_of(name, how)}", icon=":material/close:",
                           on_click=_undo, args=(_places(table), name), type="tertiary",
                           help=f"{lit(derived_of(how).told(name))}. Press to take it away again.")  # fmt: skip
-                if derived_of(how).of.public_as:
+                if derived_of(how).is_from_data:
                     st.button(
                         f"The list of {lit(name, 40)} is public", key=f"{table.file.slot}_public_{key_of(name, how)}",
                         on_click=_say_public, args=(_places(table), name), icon=":material/public:",
@@ -103,7 +118,7 @@ def _once(table: Table, what: str, compute: Callable[[], T]) -> T:
     """Return what the labels of a table show by the rules there are, worked out once where they are in memory."""
     if table.columns is None:
         return compute()
-    return store.remember((what, table.columns.source_digest, generation()), compute)
+    return store.remember((what, table.columns.key, generation()), compute)
 
 
 def _own(table: Table, labels: dict[str, list[str]], found: Sequence[Proposal]) -> None:
@@ -126,10 +141,15 @@ def _own(table: Table, labels: dict[str, list[str]], found: Sequence[Proposal]) 
     )  # fmt: skip
     one = rules[by]
     options = _options(table, column, one, suggested[by])
+    is_open = one.name == "bands" and st.toggle(
+        "Open at both ends", key=table.key("derive_open", column),
+        help="The first and the last band hold what lies beyond the edges as well. Else that is “(outside)”, a "
+        "category of its own, whose rows can be left out by that name once the level is chosen.",
+    )  # fmt: skip
     st.button(
         "Make", key=table.key("derive_make"), type="primary", disabled=not options, on_click=_try,
-        args=(_places(table), column, one.name, options, suggested[by]),
-        help="Add these levels below those that are chosen.",
+        args=(_places(table), column, one.name, options, suggested[by], is_open),
+        help="Add these levels below those that are chosen, but above finer ones of the same column.",
     )  # fmt: skip
 
 
@@ -150,15 +170,19 @@ def _options(table: Table, column: str, one: Derivation, suggested: Sequence[str
         kept = _once(table, f"frequent {column} {least}", lambda: frequent(held, column, least))
         small_print(f"{whole(len(kept))} of {plural(table.columns.distinct[column], 'label')} stay (NOT PRIVATE).")
         return ["\n".join(kept)] if kept else []
+    more = []
     if one.name == "bands":
         with st.expander("Bands of equal share, by a public file", icon=":material/public:"):
-            chosen += _of_equal_share(table, column)
+            more += _of_equal_share(table, column)
     ask = st.text_area if "\n" in one.example else st.text_input
     typed = ask(
         "Or typed" if suggested else "As you say it", key=table.key("derive_told", column, one.name),
         max_chars=MAX_OPTION, placeholder=one.example, help=f"For example {lit(one.example.replace(chr(10), ', '))}.",
     )  # fmt: skip
-    return [*chosen, *([typed] if typed.strip() else [])]
+    more += [typed] if typed.strip() else []
+    if more and list(suggested) == chosen and len(chosen) == 1:
+        chosen = []  # it stands there unless something else is said
+    return [*chosen, *more]
 
 
 def _of_equal_share(table: Table, column: str) -> list[str]:
@@ -200,27 +224,43 @@ def _places(table: Table) -> _Places:
     return _Places(table.key("derived"), table.key("columns"), table.preview.columns)
 
 
-def _try(at: _Places, column: str, name: str, options: Sequence[str], known: Sequence[str]) -> None:
-    """Make levels by a rule that was chosen, told what is `known` or what was typed: in a callback."""
+def _try(at: _Places, column: str, name: str, options: Sequence[str], known: Sequence[str], is_open: bool) -> None:
+    """Make levels by a rule that was chosen, told what is `known` or what was typed: in a callback.
+
+    Of bands that are open, the first and the last hold what lies beyond.
+    """
     one = DERIVATIONS[name]
     try:
-        _make(at, [Derived(column, name, option if option in known else one.typed(option)) for option in options])
+        told = [option if option in known else one.typed(option) for option in options]
+        _make(at, [Derived(column, name, opened(option) if is_open else option) for option in told], order=known)
     except InputError as error:
         refusal_in_passing(error)
 
 
-def _make(at: _Places, levels: Sequence[Derived], then: str = "") -> None:
-    """Add levels to the tree, below those that are chosen, and behind them the column `then`: in a callback."""
+def _make(at: _Places, levels: Sequence[Derived], then: str = "", order: Sequence[str] = ()) -> None:
+    """Add levels to the tree, below those that are chosen, and behind them the column `then`: in a callback.
+
+    Of one column, coarse levels stand above fine ones: those that its rule has in an `order`, and the column itself.
+    """
     made: dict[str, str] = st.session_state[at.made]
-    names = list[str]()
+    chosen = list[str](st.session_state.get(at.chosen, ()))
     for level in levels:
         known = next((name for name, how in made.items() if how == level.text), None)
         name = known or _free(level.level, (*at.taken, *made))
         made[name] = level.text
-        names.append(name)
-    names += [then] if then else []
-    before = [name for name in st.session_state.get(at.chosen, ()) if name not in names]
-    st.session_state[at.chosen] = [*before, *names]
+        chosen = [one for one in chosen if one != name]
+        finer = [one for one in chosen if one == level.column or _is_finer(made.get(one, ""), level, order)]
+        chosen.insert(next((nth for nth, one in enumerate(chosen) if one in finer), len(chosen)), name)
+    st.session_state[at.chosen] = chosen + ([then] if then and then not in chosen else [])
+
+
+def _is_finer(how: str, than: Derived, order: Sequence[str]) -> bool:
+    """Whether a level is made of the same column by the same rule, told what stands behind in the order of the rule."""
+    if not how or than.option not in order:
+        return False
+    one = derived_of(how)
+    behind = order[order.index(than.option) + 1 :]
+    return (one.column, one.derivation) == (than.column, than.derivation) and one.option in behind
 
 
 def _say_public(at: _Places, name: str) -> None:

@@ -27,6 +27,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.figures.trees.icicle import icicle
 from treedp_core.notebook.code import Ran, call
+from treedp_core.plans.words import of_rows
 from treedp_core.records import (
     Dataset,
     DomainSource,
@@ -158,6 +159,8 @@ def levels_in_use() -> None:
     data = store.dataset()
     st.markdown(" › ".join(lit(name, 40) for name in data.labels.level_names))
     small_print(f"{plural(data.tree.n_levels, 'level')}; the list of categories is {data.domain_source.value}.")
+    if told := of_rows(data.report.recipe):
+        small_print(f"How rows became records: {lit('; '.join(told))}.")
 
 
 def form(table: Table) -> Count | None:
@@ -241,7 +244,7 @@ def _chosen(table: Table, made: dict[str, str], before: Mapping[str, Any]) -> tu
 
 def _suggestion(table: Table, columns: HeldColumns) -> None:
     """Offer an order of levels that the records suggest."""
-    found = store.remember(("suggested levels", columns.source_digest), lambda: suggested(columns))
+    found = store.remember(("suggested levels", columns.key), lambda: suggested(columns))
     if found:
         but = len(_astray(columns, found))
         st.button(
@@ -256,7 +259,7 @@ def _suggestion(table: Table, columns: HeldColumns) -> None:
 
 
 def _astray(columns: HeldColumns, chosen: Sequence[str]) -> tuple[Astray, ...]:
-    return store.remember(("labels astray", columns.source_digest, *chosen), lambda: astray(columns, chosen))
+    return store.remember(("labels astray", columns.key, *chosen), lambda: astray(columns, chosen))
 
 
 def _exceptions(columns: HeldColumns, chosen: Sequence[str]) -> None:
@@ -310,7 +313,7 @@ def _notes(columns: HeldColumns, chosen: Sequence[str]) -> dict[str, str]:
     """How many values each chosen column has, and how many leaves the tree down to it."""
 
     def leaves(names: Sequence[str]) -> int:
-        return store.remember(("leaves so far", columns.source_digest, *names), lambda: leaves_of(columns, names))
+        return store.remember(("leaves so far", columns.key, *names), lambda: leaves_of(columns, names))
 
     return {
         name: f"{plural(columns.distinct[name], 'value')} · {plural(leaves(chosen[:level]), 'leaf', 'leaves')} so far"

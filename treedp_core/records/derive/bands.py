@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -22,11 +23,14 @@ from treedp_core.records.edges import (
     interval_labels,
     numbers_from_text,
 )
+from treedp_core.records.read.text import OUTSIDE
 
 _SEEN: Final = 10_000
 _BANDS: Final = 10
 _FEW: Final = 150
 """Numbers one after the other that may still be ages."""
+_CODE: Final = re.compile(r"0\d", re.ASCII)
+"""Numbers do not begin like this, codes do."""
 _STEPS: Final = (1.0, 2.0, 5.0, 10.0)
 
 
@@ -34,12 +38,31 @@ OPEN: Final = "/open"
 """Behind edges: the bands at both ends hold all that lies beyond."""
 
 
+def opened(option: str) -> str:
+    """Return edges as bands of which the first and the last hold all that lies beyond as well.
+
+    >>> opened("0; 18; 65; 100"), opened("18; 65/open")
+    ('18; 65/open', '18; 65/open')
+
+    Raises
+    ------
+    InputError
+        The codes of `edges_from_text`; ``BOUNDS`` for a single band.
+    """
+    if option.endswith(OPEN):
+        return option
+    inner = edges_from_text(option)[1:-1]
+    if not inner:
+        raise InputError("BOUNDS", f"Expected three edges or more, as a single band has no ends to open, got {option}.")
+    return edges_as_text(inner) + OPEN
+
+
 @lru_cache(maxsize=256)
 def band_of(option: str) -> Rule:
-    """Return what finds the band of a number; one beyond the edges is in no band, unless they are open.
+    """Return what finds the band of a number; one beyond the edges is "(outside)", unless they are open.
 
     >>> band_of("0; 18; 65; 100")("17.5"), band_of("0; 18; 65")("65"), band_of("0; 18; 65")("66")
-    ('[0, 18)', '[18, 65]', '')
+    ('[0, 18)', '[18, 65]', '(outside)')
     >>> band_of("18; 65/open")("17.5"), band_of("18; 65/open")("66")
     ('(-∞, 18)', '[65, ∞)')
 
@@ -70,8 +93,10 @@ def _banded(
         value = float(label)
     except ValueError:
         raise ValueError("a number with a decimal point") from None
-    if not ends[0] <= value <= ends[1]:
+    if math.isnan(value):
         return ""
+    if not ends[0] <= value <= ends[1]:
+        return OUTSIDE
     return labels[int(find(np.array([value]))[0])]
 
 
@@ -80,7 +105,11 @@ def edges_for(labels: Sequence[str]) -> tuple[str, ...]:
 
     >>> edges_for(["3", "41.5", "97"]), edges_for(["x"])
     (('0; 10; 20; 30; 40; 50; 60; 70; 80; 90; 100',), ())
+    >>> edges_for(["02139", "1234", "99501"])  # postcodes, of which one has lost its zero
+    ()
     """
+    if any(_CODE.match(label) for label in labels):
+        return ()
     try:
         numbers = [float(label) for label in labels[:_SEEN] if label.strip()]
     except ValueError:

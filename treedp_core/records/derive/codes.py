@@ -14,6 +14,7 @@ from treedp_core.records.derive.times import parts_in
 _SEEN: Final = 2_000
 _LONGEST: Final = 12
 _PUNCTUATION: Final = " .-/"
+_LETTERED: Final = re.compile(r"[A-Z][A-Z0-9.-]*", re.ASCII)
 _BAND: Final = re.compile(r"(0|[1-9]\d*)-([1-9]\d*)", re.ASCII)
 
 
@@ -53,10 +54,12 @@ def lengths(labels: Sequence[str]) -> tuple[str, ...]:
     ((), ())
     >>> lengths(["01.11.12", "01.13.20", "10.11.20"])  # products
     ('1',)
+    >>> lengths(["I21", "I21.4", "E10", "E11.65"]), lengths(["DE", "DE1", "DE11", "FR", "FR1"]), lengths(["5", "17", "1204"])
+    (('1', '3'), ('1',), ())
     """
     some = [label for label in labels if label.strip()][:_SEEN]
     sizes = {len(label) for label in some}
-    if len(some) < 3 or len(sizes) != 1 or _are_numbers(some) or not all(_is_code(label) for label in some):
+    if len(some) < 3 or not _are_codes(some, sizes):
         return ()
     if all(map(_is_band, some)) or all(parts_in([label]) for label in some):
         return ()
@@ -76,6 +79,14 @@ def usual(lengths: Sequence[str]) -> list[list[str]]:
     ([['2', '3']], [['1', '4']])
     """
     return [[one for one in lengths if one in ("2", "3")] or list(lengths[:2])]
+
+
+def _are_codes(labels: Sequence[str], sizes: set[int]) -> bool:
+    """Whether labels are codes: of one length, or of several where each begins with a letter, and most have digits."""
+    if len(sizes) == 1:
+        return not _are_numbers(labels) and all(map(_is_code, labels))
+    plain = [label for label in labels if _LETTERED.fullmatch(label)]
+    return len(plain) == len(labels) < 2 * sum(map(_is_code, labels)) and min(sizes) > 1
 
 
 def _are_numbers(labels: Sequence[str]) -> bool:

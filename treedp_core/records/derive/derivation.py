@@ -121,6 +121,11 @@ class Derived:
         """The same as text."""
         return MARK.join(filter(None, (self.column, self.derivation, self.option)))
 
+    @property
+    def is_from_data(self) -> bool:
+        """Whether the counts chose what its rule is told, and nobody has said that it is public: NOT PRIVATE."""
+        return bool(self.of.public_as)
+
     def told(self, level: str) -> str:
         """Return in words how a level is made, for a list of them.
 
@@ -191,7 +196,7 @@ DERIVATIONS: Final[Table[Derivation]] = table(
                example="NRW = Nordrhein-Westfalen\nBY = Bayern", typed=spellings.names_typed),
     Derivation("keep", "A list, and the rest", spellings.listed_only, spellings.nothing, partial(_of, "group"),
                example="Ulm\nBonn", typed=spellings.list_typed),
-    Derivation("frequent", "The most frequent (FROM DATA), and the rest", spellings.listed_only, spellings.nothing,
+    Derivation("frequent", "Frequent (FROM DATA), and the rest", spellings.listed_only, spellings.nothing,
                partial(_of, "group"), public_as="keep", example="Ulm\nBonn", typed=spellings.list_typed),
 )  # fmt: skip
 """What a rule makes of a label does not depend on any other row; `public_as` says of which the option does."""

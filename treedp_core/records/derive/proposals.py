@@ -139,7 +139,7 @@ def made_columns(held: HeldColumns, given: Given, *, progress: Progress | None =
             if progress is not None:
                 progress(done, table.total)
     columns = {name: joined(some) for name, some in parts.items()}
-    told = [held.source_digest, *(one.text for one in table.made.values())]
+    told = [held.key, *(one.text for one in table.made.values())]
     return replace(
         held, table=pa.table(columns), distinct={name: distinct(column) for name, column in columns.items()},
         preview=replace(held.preview, columns=tuple(columns), uses=("label",) * len(columns)), numbers=(),

@@ -10,8 +10,7 @@ from typing import Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.derive.rule import CODE, Rule
-
-REST: Final = "(rest)"
+from treedp_core.records.read.text import REST
 
 
 def _spaces(label: str) -> str:

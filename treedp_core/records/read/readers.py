@@ -67,6 +67,11 @@ class HeldColumns:
         """Memory that the columns take up."""
         return int(self.table.nbytes)
 
+    @property
+    def key(self) -> tuple[str, ReadOptions, tuple[str, ...]]:
+        """What tells them from those of another file, and of the same file read in another way."""
+        return self.source_digest, self.options, self.preview.columns
+
     def digest(self) -> str:
         """Return the SHA-256 (hex) of the file."""
         return self.source_digest

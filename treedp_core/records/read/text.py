@@ -21,6 +21,11 @@ BLANK: Final = "(blank)"
 READ_BY: Final = "READER_NOT_REVIEWED"
 """Code of the notice on data that a plug-in's reader has read."""
 OTHER: Final = "(other)"
+REST: Final = "(rest)"
+"""What a fixed list has no place for."""
+OUTSIDE: Final = "(outside)"
+"""Numbers beyond the edges of all bands."""
+_LAST: Final = (REST, OUTSIDE, BLANK)
 DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 Notice = tuple[str, str]
 _READ_BY: Final = "Read by "
@@ -120,11 +125,13 @@ def look_alikes(column: str, labels: Sequence[str]) -> list[Notice]:
 def in_reading_order(labels: Iterable[str]) -> list[str]:
     """Return labels in the order used for a domain taken from the data.
 
-    If all begin with a number they are sorted by it, then by the next, if all are intervals by their ends, days of the
-    week as they follow each other, else by code point; the blank category comes last.
+    Numbers by their value, also within labels (what is below a number before it), intervals by their ends, days of the
+    week as they follow each other, all else by code point; the rest, what is outside and the blank category come last.
 
     >>> in_reading_order(["10", "9", "(blank)"]), in_reading_order(["b", "10", "9"])
-    (['9', '10', '(blank)'], ['10', '9', 'b'])
+    (['9', '10', '(blank)'], ['9', '10', 'b'])
+    >>> in_reading_order(["unknown", "65+", "10-14", "5-9", "<5"]), in_reading_order(["Ward 10", "Ward 2", "(rest)"])
+    (['<5', '5-9', '10-14', '65+', 'unknown'], ['Ward 2', 'Ward 10', '(rest)'])
     >>> in_reading_order(["[18, 65)", "[5, 18)"])
     ['[5, 18)', '[18, 65)']
     >>> (
@@ -136,30 +143,32 @@ def in_reading_order(labels: Iterable[str]) -> list[str]:
     >>> [len(label) for label in in_reading_order(["7" * 5000, "007", "7"])]
     [3, 1, 5000]
     """
-    plain = [label for label in labels if label != BLANK]
-    blank = [label for label in labels if label == BLANK]
+    given = set(labels)
+    plain, blank = list(given.difference(_LAST)), [label for label in _LAST if label in given]
     if all(label.isascii() and label.isdecimal() for label in plain):
         return sorted(plain, key=_by_value) + blank
     if are_intervals(plain):
         return sorted(plain, key=lambda label: (ends_of_interval(label), label)) + blank
     if all(map(_DECIMAL.fullmatch, plain)):
         return sorted(plain, key=lambda label: (float(label), label)) + blank
-    if all(map(_BEGINS.match, plain)):
-        return sorted(plain, key=_by_numbers) + blank
     if set(plain) <= set(DAYS):
         return sorted(plain, key=DAYS.index) + blank
-    return sorted(plain) + blank
+    return sorted(plain, key=_by_numbers if _RUNS.search(" ".join(plain)) else None) + blank
 
 
 _DECIMAL: Final = re.compile(r"[+-]?\d{1,300}(?:\.\d+)?", re.ASCII)
-_BEGINS: Final = re.compile(r"\d", re.ASCII)
+_BELOW: Final = re.compile(r"(?:[<≤]=?|under|below|unter|moins de)\s*(?=\d)", re.ASCII | re.IGNORECASE)
 _RUNS: Final = re.compile(r"(\d+)", re.ASCII)
 
 
-def _by_numbers(label: str) -> tuple[list[tuple[tuple[int, str], str]], str]:
-    """What sorts labels by the numbers in them, and by what stands between these."""
-    parts = _RUNS.split(label)[1:]
-    return [(_by_value(digits)[:2], rest) for digits, rest in zip(parts[::2], parts[1::2], strict=True)], label
+def _by_numbers(label: str) -> tuple[str, list[tuple[tuple[int, str], str]], str]:
+    """What sorts labels by what they begin with, by the numbers in them, and by what stands between these."""
+    below = _BELOW.match(label)
+    begin, *parts = _RUNS.split(label[below.end() :] if below else label)
+    numbers = [(_by_value(digits)[:2], rest) for digits, rest in zip(parts[::2], parts[1::2], strict=True)]
+    if below:
+        numbers[0] = numbers[0][0], ""
+    return begin, numbers, label
 
 
 def _by_value(label: str) -> tuple[int, str, str]:

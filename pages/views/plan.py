@@ -108,7 +108,8 @@ MECHANISM: Final = control(parameter(PlanInputs, "mechanism"), label="Mechanism"
 BOUND: Final = control(
     parameter(PlanInputs, "public_bound"), low=0, width=230, label="Public bound on the total (records)",
     help="How many records there are at most: a figure that is known from elsewhere, such as a population. It is never "
-    "taken from the records. Beyond it the promise holds, and the error does not. 0: none given.",
+    "taken from the records. Beyond it the promise holds, and the error does not. 0: none given, or, where records are "
+    "replaced, their number, which is public then.",
 )  # fmt: skip
 RULE: Final = control(
     parameter(PlanInputs, "rule"), label="Rounds", look="select", width=140,

@@ -29,7 +29,7 @@ async function act(data) {
     base = null;
     tried = asked = -1;
     failed = false;
-    const found = await read();
+    const found = await read().catch(() => undefined); // a private window may have no store
     if (found && isReload && found.version === sessionStorage.getItem(TAB)) await load();
     else if (found) tell({ kind: 'found', ...words(found) });
   }
@@ -42,7 +42,7 @@ async function act(data) {
   }
   if (data.on && data.url && data.nth === newest && data.nth !== tried) {
     tried = data.nth;
-    await write(data).catch(() => hasFailed(true));
+    await write(data).catch(async () => hasFailed(true, await read().then(() => true, () => false)));
   }
 }
 
@@ -68,8 +68,8 @@ async function write({ url, title }) {
   hasFailed(false);
 }
 
-function hasFailed(now) {
-  if (now !== failed) tell({ kind: now ? 'failed' : 'written' });
+function hasFailed(now, isOpen = true) {
+  if (now !== failed) tell({ kind: now ? 'failed' : 'written', is_open: isOpen });
   failed = now;
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,3 +56,14 @@ def test_figures_follow_a_page_that_turns_dark_and_their_own_text(page: Any, ser
     image = page.locator(".st-key-lab_figure svg[role=img]")
     image.evaluate("image => image.parentElement.closest('[aria-label]').setAttribute('aria-label', 'Another text')")
     eventually(lambda: image.get_attribute("aria-label") == "Another text")
+
+
+def test_a_plan_is_saved_as_the_documents_that_it_is(page: Any, server: LiveServer) -> None:
+    drawn(page, server, "plan", "plan_levels")
+    page.get_by_role("button", name="File", exact=True).click()
+    for suffix, begins in (("md", "# "), ("html", "<!doctype html>"), ("json", "{")):
+        with page.expect_download() as waiting:
+            page.locator(f".st-key-plan_{suffix} button").first.click()
+        told = Path(waiting.value.path()).read_text(encoding="utf-8")
+        assert waiting.value.suggested_filename.endswith(f".{suffix}"), "seen failing: download.html, Streamlit's page"
+        assert told.lower().startswith(begins) and ("Small town" in told)

@@ -62,13 +62,29 @@ def test_what_is_gone_from_the_browser_is_not_asked_about_and_not_kept_there_aga
 def test_what_the_browser_could_not_keep_is_said_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     app = press(open_page("lab"), "lab_figure_pin")
     auto = app.session_state["_autosave"]
-    auto.on, auto.has_failed = True, True
+    auto.on, auto.failed = True, autosave.FULL
     app.run()
-    assert "has not kept the last changes" in app.sidebar.warning[0].value
+    assert "no room left" in app.sidebar.warning[0].value
     nth = auto.written.nth
     press(app, "autosave_retry")
     assert auto.written.nth == nth + 1
-    assert not after(monkeypatch, {"kind": "written"}).has_failed and after(monkeypatch, {"kind": "failed"}).has_failed
+    assert not after(monkeypatch, {"kind": "written"}).failed
+    assert after(monkeypatch, {"kind": "failed", "is_open": True}).failed == autosave.FULL
+    assert after(monkeypatch, {"kind": "failed", "is_open": False}).failed == autosave.CLOSED
+
+
+def test_a_table_that_could_not_be_kept_is_not_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_page("data", source="upload")
+    app.file_uploader[0].upload("visits.csv", b"place\nx\ny\n").run()
+    next(one for one in app.multiselect if one.label.startswith("Columns")).set_value(["place"]).run()
+    app.button(key="upload_count").click().run()
+    app.button(key="autosave_table").click().run()
+    assert "Kept in this browser" in words(app)
+    for why in (autosave.FULL, autosave.CLOSED):
+        app.session_state["_autosave"].failed = why
+        app.run()
+        assert f"**Not kept**: {why}" in words(app)
+        assert "Kept in this browser" not in words(app), "seen failing: it was said to be kept, and gone after a reload"
 
 
 def test_a_title_is_shown_as_it_is() -> None:

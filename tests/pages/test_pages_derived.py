@@ -251,6 +251,20 @@ def test_rows_are_filtered_by_a_level_that_is_not_in_the_tree() -> None:
     assert "band of age" in held(app).report.recipe.derived[0][0]
 
 
+def test_a_filter_that_leaves_nothing_is_refused_and_the_table_stays() -> None:
+    app = count(press(opened(), "code: first 2"))
+    before = held(app)
+    labelled(app.multiselect, "Leave out rows with another").set_value(
+        ["07 in first 2 of code", "12 in first 2 of code", "13 in first 2 of code"]
+    ).run()
+    count(app)
+    assert codes(app) == ["NO_RECORDS"] and held(app) is before, "seen failing: a tree of one node took its place"
+    labelled(app.multiselect, "Leave out rows with another").set_value(["07 in first 2 of code"]).run()
+    assert any("without those that are left out" in one.value for one in app.caption)
+    count(app)
+    assert not codes(app) and held(app).total == 27
+
+
 def test_leaves_are_taken_along_without_counts_and_given_back_as_a_public_domain() -> None:
     app = count(press(opened(), "born: year"))
     there = paths(app)

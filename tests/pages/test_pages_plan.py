@@ -80,7 +80,7 @@ def test_the_plan_is_that_of_the_settings() -> None:
 
 
 def test_thresholds_are_planned_with_a_public_bound_that_is_asked_for() -> None:
-    app = open_page("plan", sample="small_town", plan_mechanism="thresholds")
+    app = open_page("plan", sample="small_town", plan_mechanism="thresholds", nbr="add_or_remove_one")
     assert codes(app) == ["BOUND_REQUIRED"] and "plan_post" not in {one.key for one in app.selectbox}
     app = pick(app, plan_bound=100_000)
     plan = shown(app)

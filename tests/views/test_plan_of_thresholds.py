@@ -111,3 +111,17 @@ def test_a_plan_of_sums_counts_in_steps() -> None:
     assert "to one step added or removed; what one unit has differs by 5 such steps" in plan.sentence()
     assert f"at most {whole(100_000)} steps of 1 in all" in plan.sentence()
     assert "ε of one step" in levels(ASKED, Tables(data)).table
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
+def test_a_public_total_is_the_bound_and_none_below_it_is_taken(relation: str) -> None:
+    total = int(TABLES.data.total)
+    below, none = (replace(FEW, relation=relation, public_bound=bound) for bound in (total - 1, 0))
+    if relation == "replace_one":
+        assert release_plan(none, TABLES) == release_plan(replace(none, public_bound=total), TABLES)
+        with refuses("PLAN_TOTAL", whole(total)):
+            levels(below, TABLES)
+    else:  # whether there are more than the bound is nobody's to know
+        assert release_plan(below, TABLES).thresholds is not None
+        with refuses("BOUND_REQUIRED"):
+            levels(none, TABLES)

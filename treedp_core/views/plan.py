@@ -21,7 +21,7 @@ from treedp_core.plans.thresholds.words import accuracy
 from treedp_core.plans.together import gaussian_from, less_noise
 from treedp_core.plans.words import level_table, noun, promise, protected, steps
 from treedp_core.postprocess.chains import CHAINS
-from treedp_core.privacy import Accounting, Currency
+from treedp_core.privacy import Accounting, Currency, ProtectedUnit
 from treedp_core.privacy.prior_provenance import NOT_PRIVATE
 from treedp_core.views import split
 from treedp_core.views.entries import Entry
@@ -31,6 +31,7 @@ from treedp_core.views.parameters import choice, number, tuned_on, whole
 from treedp_core.views.parameters import words as text
 from treedp_core.views.split import SplitInputs, accounting
 from treedp_core.words import literal, lower_first, margin, percent, plain, plural, privacy_text, setting_text, short
+from treedp_core.words import whole as in_full
 
 # ---- the plan of a release: what each level costs and how far off its counts are, and who publishes it
 
@@ -221,9 +222,22 @@ def _thresholds(inputs: PlanInputs, tables: Tables) -> ThresholdPlan:
     data = tables.data
     one = inputs.experiment(data, delta=inputs.delta_for((THRESHOLDS.name,), data.total))
     return plan_thresholds(
-        data.tree, one.unit, inputs.public_bound, alpha=one.alpha, epsilon=one.epsilon, delta=one.delta,
-        rule=inputs.rule,
+        data.tree, one.unit, _bound(inputs, one.unit, int(data.total)),
+        alpha=one.alpha, epsilon=one.epsilon, delta=one.delta, rule=inputs.rule,
     )  # fmt: skip
+
+
+def _bound(inputs: PlanInputs, unit: ProtectedUnit, total: int) -> int:
+    """The public bound on the total; where the total is public itself, that is the least that is one."""
+    if not unit.total_is_public:
+        return inputs.public_bound
+    if 0 < inputs.public_bound < total:
+        raise InputError(
+            "PLAN_TOTAL",
+            f"Where records are replaced their number, {in_full(total)}, is public, and there are more than "
+            f"{in_full(inputs.public_bound)}: give at least that many, or 0 for just that many.",
+        )
+    return inputs.public_bound or total
 
 
 def levels(inputs: PlanInputs, tables: Tables, *, memo: Memo = forgetful) -> Finding:

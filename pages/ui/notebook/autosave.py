@@ -116,6 +116,8 @@ class Written:
 
 CONSENT: Final = "It holds TRUE COUNTS of your data sets, and stays on this computer until you take it away here."
 SHARED: Final = "Whoever uses this browser can open it; a private window forgets it when it is closed."
+FULL: Final = "the browser has no room left for it."
+CLOSED: Final = "the browser keeps nothing for this page; a private window may forbid it."
 GONE: Final = "Nothing is kept in this browser any more: it was removed there, in another tab perhaps."
 SLOT: Final = "autosave_open"
 _KEY: Final = "autosave_script"
@@ -137,7 +139,8 @@ class Record:
 class _Auto:
     """What this session knows of its browser, and what it wants of it.
 
-    `found` is what the browser kept when the session began, `other` what another tab wrote since.
+    `found` is what the browser kept when the session began, `other` what another tab wrote since, `failed` why the last
+    changes are not kept.
     """
 
     on: bool = False
@@ -147,7 +150,7 @@ class _Auto:
     asked: int = 0
     coming: bytes = b""
     written: Written = field(default_factory=Written)
-    has_failed: bool = False
+    failed: str = ""
     token: str = field(default_factory=lambda: secrets.token_hex(16))
 
     @property
@@ -198,7 +201,7 @@ def by_a_table() -> None:
         return
     auto.keep_up()
     size = f", {megabytes(len(auto.written.content))}" if auto.written.content else ""
-    st.caption(f"Kept in this browser{size}.", width="content")
+    st.caption(f"**Not kept**: {auto.failed}" if auto.failed else f"Kept in this browser{size}. {SHARED}")
     st.button("Forget", key="autosave_forget", type="tertiary", on_click=_remove,
               help="It is here again after a reload. Forgotten, nothing stays there; what is shown stays.")  # fmt: skip
 
@@ -211,8 +214,8 @@ def offers() -> None:
     if auto.on and auto.written.is_too_large:
         st.warning("This notebook is too large by now to be kept in the browser: save it as a file.",
                    icon=":material/book_2:")  # fmt: skip
-    elif auto.on and auto.has_failed:
-        st.warning("The browser has not kept the last changes; it may have no room left. Save the notebook as a file.",
+    elif auto.on and auto.failed:
+        st.warning(f"The last changes are not kept: {auto.failed} Save the notebook as a file.",
                    icon=":material/book_2:")  # fmt: skip
         st.button("Try again", key="autosave_retry", on_click=_retry, help="Have the browser keep it once more.")
     record, asks = (auto.other, True) if auto.other is not None else (auto.found, False)
@@ -290,7 +293,7 @@ def _told() -> None:
         _forget()
         notebook_file.tell(GONE)
     elif kind in ("failed", "written"):
-        auto.has_failed = kind == "failed"
+        auto.failed = "" if kind == "written" else FULL if told.get("is_open") is True else CLOSED
     auto.wants = ""
 
 
@@ -350,7 +353,7 @@ def _remove() -> None:
 def _forget() -> None:
     """Keep nothing in the browser from now on."""
     auto = _auto()
-    auto.on, auto.found, auto.other, auto.has_failed = False, None, None, False
+    auto.on, auto.found, auto.other, auto.failed = False, None, None, ""
     auto.written = Written(nth=auto.written.nth)  # what the browser has tried to write is told by it
 
 

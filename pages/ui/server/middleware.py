@@ -261,7 +261,11 @@ class Addresses:
             nonlocal is_page
             if message["type"] == "http.response.start":
                 headers = Headers(raw=message["headers"])
-                is_page = message["status"] == 200 and headers.get("content-type", "").startswith("text/html")
+                is_page = (
+                    message["status"] == 200
+                    and headers.get("content-type", "").startswith("text/html")
+                    and "content-disposition" not in headers  # a document to keep
+                )
                 if is_page:
                     await there(scope, receive, send)
             if not is_page:
@@ -308,7 +312,11 @@ class Ears:
             nonlocal is_page
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                is_page = message["status"] == 200 and headers.get("content-type", "").startswith("text/html")
+                is_page = (
+                    message["status"] == 200
+                    and headers.get("content-type", "").startswith("text/html")
+                    and "content-disposition" not in headers  # a document to keep
+                )
                 if is_page:
                     headers["content-length"] = str(int(headers["content-length"]) + len(script))
                     del headers["etag"], headers["last-modified"]  # they are of the file alone

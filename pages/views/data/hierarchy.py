@@ -152,6 +152,7 @@ MAX_EXCEPTIONS: Final = 3
 MAX_GROWN: Final = 80
 """Blocks of the tree that grows with the choice of columns."""
 GROWN_HEIGHT: Final = 300
+LESS: Final = ", without those that are left out"
 
 
 def levels_in_use() -> None:
@@ -194,9 +195,6 @@ def _columns(table: Table, asked: DeltaGenerator, grown: DeltaGenerator) -> Coun
     made = derived_levels.made_of(table)
     with asked:
         more, chosen = _chosen(table, made, before)
-    if more.columns is not None and chosen:
-        with grown:
-            _tree_so_far(more.columns, chosen)
     left, right = st.columns(2)
     with left:
         weight, marks = weight_asked(table)
@@ -210,6 +208,9 @@ def _columns(table: Table, asked: DeltaGenerator, grown: DeltaGenerator) -> Coun
         how = _domain_asked(table, chosen)
     domain = _domain(table, how, chosen, weight, marks)
     out = left_out_asked(more, chosen, weight, [one for one in made if one not in chosen]) if chosen else {}
+    if more.columns is not None and chosen:
+        with grown:
+            _tree_so_far(more.columns, chosen, out)
     if not chosen or marks is None:
         return None
 
@@ -294,10 +295,10 @@ def _levels(table: Table, columns: HeldColumns | None, chosen: list[str]) -> Non
             _exceptions(columns, chosen)
 
 
-def _tree_so_far(columns: HeldColumns, chosen: Sequence[str]) -> None:
+def _tree_so_far(columns: HeldColumns, chosen: Sequence[str], out: Mapping[str, Sequence[str]]) -> None:
     """Show the tree that the chosen columns make of the first rows; a refusal is said when they are counted."""
     try:
-        data = count_hierarchy(glimpse(columns), chosen, domain=domain_taken_from_the_data())
+        data = count_hierarchy(glimpse(columns), chosen, domain=domain_taken_from_the_data(), left_out=out or None)
     except InputError:
         return
     rows = "all rows" if data.report.rows == columns.size else f"the first {plural(data.report.rows, 'row')}"
@@ -305,7 +306,8 @@ def _tree_so_far(columns: HeldColumns, chosen: Sequence[str]) -> None:
     preview(
         fig.update_layout(height=GROWN_HEIGHT), key="tree_so_far",
         alt=f"Tree of {plural(data.tree.n_leaves, 'leaf', 'leaves')} that the chosen columns make of {rows}",
-        caption=f"The tree of {rows}, each as one record.", table=partial(children_table, data, 0),
+        caption=f"The tree of {rows}, each as one record{LESS if data.report.left_out else ''}.",
+        table=partial(children_table, data, 0),
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from pages.ui.page.page import Told
 from pages.ui.page.view import Seen, section, see
 from pages.ui.tables import plans, session_tables, store
 from pages.ui.tables.experiment_inputs import inputs_now, note_of_delta
-from pages.ui.tables.upload_slot import ask_marks_beside, marks_by_cells
+from pages.ui.tables.upload_slot import ask_marks_beside, marks_by_cells, slot_of
 from pages.ui.upload import upload
 from pages.views.protects.unit_bound import LEVEL, SHARES, SPLIT
 from pages.views.protects.view import MECHANISM
@@ -27,7 +27,7 @@ from treedp_core.privacy.prior_provenance import of_truth
 from treedp_core.records import Dataset, HeldColumns, count_hierarchy
 from treedp_core.views import VIEWS
 from treedp_core.views.inputs import parameter
-from treedp_core.views.protects.value_clip import ClipInputs, release_plan
+from treedp_core.views.protects.value_clip import ClipInputs, best_shares, release_plan
 from treedp_core.words import percent, privacy_text, short, whole
 
 # Settings of the view that a link can carry.
@@ -98,6 +98,7 @@ def _value(data: Dataset) -> None:
     taken = set(table.ran.args[1])
     columns = [name for name in table.columns.numbers if name not in taken]
     recipe, key = data.report.recipe, _key(data)
+    _let_go_of_what_was_refused(slot, key, recipe.value)
     st.selectbox(
         "Column of values", ["", *columns], key=key,
         index=columns.index(recipe.value) + 1 if recipe.value in columns else 0,
@@ -111,6 +112,15 @@ def _value(data: Dataset) -> None:
         on_change=_count_by, args=(slot, key),
         help="Values are rounded to its multiples; public, such as one cent. A clip has at most 1 000 of them.",
     )  # fmt: skip
+
+
+def _let_go_of_what_was_refused(slot: str, key: str, counted: str) -> None:
+    """Have the list name the column that the table is counted with, once another one was refused."""
+    chosen, held = st.session_state.get(key), _columns_of(slot)
+    if not chosen or chosen == counted or held is None or slot_of(slot).counting is not None:
+        return
+    if marks_by_cells(held, chosen, st.session_state.get(_marks_key(key, chosen))) is not None:
+        st.session_state[key] = counted
 
 
 def _key(data: Dataset) -> str:
@@ -159,11 +169,28 @@ def _more(seen: Seen[ClipInputs]) -> None:
     frame.found(section(seen, "levels"), formats=FORMATS, width="content")
     st.header("Budgets for sums", anchor=False)
     spent = {f"spent on {name}": privacy_text for name in data.labels.level_names}
-    frame.found(section(seen, "budgets"), formats=FORMATS | spent, width="content")
+    splits = section(seen, "budgets")
+    frame.found(splits, formats=FORMATS | spent, width="content")
+    if (
+        shares := best_shares(splits.found_for, seen.tables.value, memo=store.remember)
+        if splits.result.is_ready
+        else ""
+    ):
+        st.button(
+            "Use the best of these splits", key="clip_use_split", icon=":material/call_split:", on_click=_use_split,
+            args=(shares,),
+            help="Takes its shares as the budget split of this view, by level, in the figure and in the plan.",
+        )  # fmt: skip
     st.header("A clip that is paid for", anchor=False)
     frame.found(section(seen, "paid"), formats=FORMATS, width="content")
     if data.report.values is not None:
         plans.button("clip", partial(_plan, seen, data), "from What ε protects")
+
+
+def _use_split(shares: str) -> None:
+    """Take shares as the split: in a callback."""
+    SHARES.set(shares)
+    SPLIT.set("custom")
 
 
 def _plan(seen: Seen[ClipInputs], data: Dataset) -> Ran[ReleasePlan]:

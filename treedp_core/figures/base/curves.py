@@ -122,6 +122,7 @@ LONG_NAME: Final = 18
 """Letters up to which a name at a line's end has one row."""
 MOST_NAMED: Final = 4
 """Lines that are named at their ends, in two rows each: there is no room for more in a low window."""
+BESIDE_AXES: Final = {"xaxis": "x2", "yaxis": "y2", "showlegend": False}
 WORST_SHOWN: Final = 5.0
 """How many times the best the panel beside reaches at most: what is worse leaves it at the top."""
 
@@ -129,8 +130,9 @@ WORST_SHOWN: Final = 5.0
 def beside_best(fig: Draft, series: Sequence[Curve], *, title: str) -> Draft:
     """Move error curves to the left and show them divided by the best at each x beside, on a linear axis.
 
-    Lines that are a few per cent apart cannot be told apart over decades. Few are named at their ends, many in a
-    legend. The figure is changed and returned; it stays as it is where fewer than two curves have formulas.
+    Lines that are a few per cent apart cannot be told apart over decades. What is only simulated stands there, too. Few
+    are named at their ends, many in a legend. The figure is changed and returned; it stays as it is where fewer than
+    two curves have formulas.
 
     Parameters
     ----------
@@ -151,22 +153,38 @@ def beside_best(fig: Draft, series: Sequence[Curve], *, title: str) -> Draft:
     if len(drawn) < 2:
         return fig
     ratios = over_best(np.array([curve.formula for curve in drawn]))
-    top = min(WORST_SHOWN, 1 + 1.15 * max(float(np.nanmax(np.append(ratios, 1.0))) - 1, 0.2))
+    tried = [_simulated_over(drawn, curve) for curve in series if curve.formula is None and curve.simulated is not None]
+    reached = np.concatenate([[1.0], ratios.ravel(), *(one.simulated for one in tried if one.simulated is not None)])
+    top = min(WORST_SHOWN, 1 + 1.15 * max(float(np.nanmax(reached)) - 1, 0.2))
     for curve, y in zip(drawn, ratios, strict=True):
         line = _line(replace(curve, formula=y), False)
-        fig.add_trace(line | {"xaxis": "x2", "yaxis": "y2", "showlegend": False})
+        fig.add_trace(line | BESIDE_AXES)
+    for curve in tried:
+        fig.add_trace(_simulated_curve(curve, False) | BESIDE_AXES)
     fig.update_layout(
         xaxis={"domain": BESIDE[0]},
         xaxis2={**fig.layout["xaxis"], "domain": BESIDE[1], "anchor": "y2"},
         yaxis2={**axis(title, log=False, bounds=(1 - 0.04 * (top - 1), top), grid=True), "anchor": "x2"},
     )
-    if len(drawn) <= MOST_NAMED:
-        ends = [(one.label, look(one.mechanism, one.variant).colour, float(y[-1]))
-                for one, y in zip(drawn, ratios, strict=True)]  # fmt: skip
+    named = [*zip(drawn, ratios, strict=True), *((one, one.simulated) for one in tried if one.simulated is not None)]
+    if len(named) <= MOST_NAMED:
+        ends = [(one.label, look(one.mechanism, one.variant).colour, float(y[-1])) for one, y in named]
         name_ends(fig, ends, height=0.15, upright="y2", is_low=True)
     for shape in fig.layout.get("shapes", ()):
         fig.add_shape(**shape | {"xref": "x2"})
     return fig
+
+
+def _simulated_over(drawn: Sequence[Curve], curve: Curve) -> Curve:
+    """A simulation without a formula, divided by the best of the formulas at the same places."""
+    finite = np.array(
+        [np.where(np.isfinite(one.formula), one.formula, np.inf) for one in drawn if one.formula is not None]
+    )
+    least = np.interp(curve.markers_x, drawn[0].x, finite.min(axis=0))
+    error = curve.standard_error
+    return replace(
+        curve, simulated=np.asarray(curve.simulated) / least, standard_error=None if error is None else error / least
+    )
 
 
 def name_ends(

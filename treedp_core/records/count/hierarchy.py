@@ -29,6 +29,7 @@ from treedp_core.records.read.units import account_of, bound_of, quota_of
 from treedp_core.records.recipe import Recipe, marks_in_order
 from treedp_core.records.values.column import value_column
 from treedp_core.tree import Tree
+from treedp_core.words import plural
 
 if TYPE_CHECKING:
     from treedp_core.records.read.columns import LabelColumn
@@ -164,6 +165,10 @@ def count_hierarchy(
         table, chosen, weight, domain, missing, progress, quota=quota, out=out, marks=said, value=valued
     )
     if domain.source is DomainSource.FROM_DATA:
+        if out.rows == tally.rows:
+            raise InputError(
+                "NO_RECORDS", f"All {plural(out.rows, 'row')} are left out as no records: leave out fewer labels."
+            )
         counted = _on_paths_of_the_data(table.preview.name, tally, missing, dict(table.preview.orders))
     else:
         counted = _on_public_tree(table.preview.name, tally, domain, missing, outside)

@@ -54,7 +54,11 @@ def lengths(labels: Sequence[str]) -> tuple[str, ...]:
     ((), ())
     >>> lengths(["01.11.12", "01.13.20", "10.11.20"])  # products
     ('1',)
-    >>> lengths(["I21", "I21.4", "E10", "E11.65"]), lengths(["DE", "DE1", "DE11", "FR", "FR1"]), lengths(["5", "17", "1204"])
+    >>> (
+    ...     lengths(["I21", "I21.4", "E10", "E11.65"]),
+    ...     lengths(["DE", "DE1", "DE11", "FR", "FR1"]),
+    ...     lengths(["5", "17", "1204"]),
+    ... )
     (('1', '3'), ('1',), ())
     """
     some = [label for label in labels if label.strip()][:_SEEN]

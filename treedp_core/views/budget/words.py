@@ -270,7 +270,11 @@ def smallest(of: Question, prior: Prior | None, targets: Sequence[Target], found
         equal += (
             f", the prior included, and {_needs(of, found.unread, unread)} without one, for counts of any size{costs}"
         )
-    return f"{upper_first(wanted)}{sure}: **ε = {total}**, of which {' and '.join(filter(None, parts))}; {equal}."
+    of_what = f"{of.symbol} " if of.within else ""
+    proved = f" ({of_what}proved within {percent_above(found.found.gap)})" if found.found.total else ""
+    shared = list(filter(None, parts))
+    who = " and ".join(filter(None, (", ".join(shared[:-1]), shared[-1]))) if shared else "nobody"
+    return f"{upper_first(wanted)}{sure}: **ε = {total}**{proved}, of which {who}; {equal}."
 
 
 def _needs(of: Question, amount: float, composed: float) -> str:

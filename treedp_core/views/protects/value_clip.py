@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from treedp_core.allocation.shares import shares_from_text
-from treedp_core.experiment import Experiment
+from treedp_core.allocation.shares import handed_over, shares_from_text
+from treedp_core.experiment import Experiment, total_of
 from treedp_core.figures.protects.unit_bound import Measure, bound_figure
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.plans import ReleasePlan
@@ -36,6 +36,7 @@ from treedp_core.studies.protects.unit_bound import (
 from treedp_core.studies.protects.value_clip import (
     SMALL,
     LawOfValues,
+    SumSplit,
     budgets_for_sums,
     clipped_levels,
     made_up,
@@ -165,14 +166,10 @@ def budgets(inputs: ClipInputs, tables: Tables, *, memo: Memo = forgetful) -> Fi
         ``ONE_LEVEL``; what `studies.budget.splits` refuses.
     """
     data = of_values(tables)
-    rows = _rows(data, memo)
-    if rows is None:
+    found = _splits(inputs, data, memo)
+    if not found:
         return _nothing(data)
-    release, step = inputs.release(data), _step(data)
-    sums = rows.sums(inputs.clip) if isinstance(rows, LawOfValues) else sums_of(data, inputs.clip).counts
-    key = ("value_clip.budgets", *Tables(data).fingerprints, release, inputs.threshold / step)
-    found = memo(key, lambda: budgets_for_sums(release, data.tree, sums, inputs.threshold / step))
-    best, even = found[-1], found[0]
+    best, even = min(found, key=lambda one: one.error), found[0]
     return Finding(
         columns=partial(split_table, found, data.labels.level_names, _mark(tables)),
         answer=f"RMSRE of the sums after least squares: **{percent(best.error)}** with the {best.name} split, "
@@ -184,6 +181,31 @@ def budgets(inputs: ClipInputs, tables: Tables, *, memo: Memo = forgetful) -> Fi
         f"{in_full(SMALL)} nodes; could be smaller by: proved. Formula.",
         **_marks(inputs, tables),
     )  # fmt: skip
+
+
+def _splits(inputs: ClipInputs, data: Dataset, memo: Memo) -> Sequence[SumSplit]:
+    """Splits of the budget for sums; none of a table that has too many values."""
+    rows = _rows(data, memo)
+    if rows is None:
+        return ()
+    release, tau = inputs.release(data), inputs.threshold / _step(data)
+    sums = rows.sums(inputs.clip) if isinstance(rows, LawOfValues) else sums_of(data, inputs.clip).counts
+    key = ("value_clip.budgets", *Tables(data).fingerprints, release, tau)
+    return memo(key, lambda: budgets_for_sums(release, data.tree, sums, tau))
+
+
+def best_shares(inputs: ClipInputs, tables: Tables, *, memo: Memo = forgetful) -> str:
+    """Return the shares of the split for the sums with the smallest error, as a setting has them; "" without values.
+
+    Raises
+    ------
+    InputError
+        As `budgets` refuses.
+    """
+    data = of_values(tables)
+    best = min(_splits(inputs, data, memo), key=lambda one: one.error, default=None)
+    total = total_of(inputs.release(data), data.tree)
+    return "" if best is None else handed_over(best.amounts, total, total)
 
 
 def release_plan(inputs: ClipInputs, tables: Tables, whom: str = "") -> ReleasePlan:

@@ -96,6 +96,22 @@ def test_any_rule_is_told_by_typing(column: str, rule: str, label: str, typed: s
     assert sorted(path[0] for path in paths(app)) == sorted(level)
 
 
+@pytest.mark.parametrize(
+    ("head", "rows", "says"),
+    [
+        ("born,n", [f"2024-01-{n:02},1" for n in range(1, 20)] + ["soon,1"], "born holds dates, but 1 of its 20"),
+        ("born,n", ["13/05/2024,1", "05/13/2024,1", *(f"01/{n:02}/2024,1" for n in range(1, 9))], "with the day first"),
+        ("fips,n", [f"{n:05},1" for n in range(1001, 1012)] + ["9003,1"], "zeros in front may have been lost"),
+        ("id,parent", [f"x{n},x{n // 2}" for n in range(1, 30)], "a table of edges"),
+    ],
+)  # fmt: skip
+def test_what_is_not_proposed_says_why_in_one_sentence(head: str, rows: list[str], says: str) -> None:
+    """Seen failing: the button was not there, and nobody said why."""
+    app = opened("\n".join([head, *rows]).encode())
+    assert not app.exception and not app.error
+    assert words(app).replace("`", "").replace("'", "").count(says) == 1
+
+
 def test_edges_of_ones_own_stand_for_those_that_are_proposed_and_say_what_lies_beyond_them() -> None:
     app = opened()
     labelled(app.selectbox, "Column").set_value(2).run()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
@@ -17,7 +17,7 @@ from treedp_core.checks import InputError
 from treedp_core.records.arrays import indices_of, is_text, plain_numpy
 from treedp_core.records.count.hierarchy import count_hierarchy
 from treedp_core.records.count.row_filter import MAX_SUSPECTS, Suspect
-from treedp_core.records.derive.roles import counts_in, units_in
+from treedp_core.records.derive.roles import counts_in, role_of, units_in
 from treedp_core.records.domain import domain_taken_from_the_data
 from treedp_core.records.read.arrow.cells import as_words, is_binary
 from treedp_core.records.read.columns import use_of
@@ -69,11 +69,35 @@ def suggested(held: HeldColumns) -> tuple[str, ...]:
     >>> rows = b"x,Ulm,South\n" * 9 + b"x,Rome,South\n" * 9 + b"y,Kiel,North\n" * 9
     >>> suggested(hold(b"sex,city,region\n" + rows))[-1]
     'city'
+    >>> suggested(hold(b"region,town,residents\nNorth,Kiel,3\nNorth,Husum,4\nSouth,Ulm,2\nSouth,Bonn,9\n"))
+    ('region', 'town')
     """
+    if counts_in(held) and is_grouped(held, found := _ordered(held, _of_groups(held), len(held.preview.columns))):
+        return found
+    return _ordered(held, lambda name: held.size // _ROWS_A_VALUE, WITHOUT_A_CHAIN)
+
+
+def is_grouped(held: HeldColumns, columns: Sequence[str]) -> bool:
+    r"""Whether each row has its own combination of values: then it stands for all records there are of that.
+
+    >>> from treedp_core.records.read.column_cache import hold
+    >>> is_grouped(hold(b"a,b,n\nx,y,3\nx,z,4\n"), ["a", "b"]), is_grouped(hold(b"a,n\nx,3\nx,4\n"), ["a"])
+    (True, False)
+    """
+    return bool(columns) and leaves_of(held, columns) == held.size
+
+
+def _of_groups(held: HeldColumns) -> Callable[[str], int]:
+    """How many values a level may have where a row stands for many records: as many as there are rows."""
+    return lambda name: 0 if name in held.numbers or role_of(name) == "number" else held.size
+
+
+def _ordered(held: HeldColumns, most: Callable[[str], int], at_most: int) -> tuple[str, ...]:
+    """The longest chain of columns with so many values at most, or else some of them, the fewest values first."""
     rows = min(held.size, LOOK_ROWS)
     counts = {name: held.distinct[name] for name in held.preview.columns if _has_codes(held, name)}
     others = {*units_in(held), *counts_in(held)}
-    able = [name for name, n in counts.items() if 2 <= n <= max(2, held.size // _ROWS_A_VALUE) and name not in others]
+    able = [name for name, n in counts.items() if 2 <= n <= max(2, most(name)) and name not in others]
     ordered = sorted(able, key=lambda name: (counts[name], held.preview.columns.index(name)))[:MAX_CANDIDATES]
     codes = {name: _codes(held, name, rows) for name in ordered}
     chains: dict[str, tuple[str, ...]] = {}
@@ -83,7 +107,7 @@ def suggested(held: HeldColumns) -> tuple[str, ...]:
     longest = max(chains.values(), key=len, default=())
     if len(longest) > 1:
         return longest
-    return tuple([name for name in ordered if name not in held.numbers] or ordered)[:WITHOUT_A_CHAIN]
+    return tuple([name for name in ordered if name not in held.numbers] or ordered)[:at_most]
 
 
 @dataclass(frozen=True)

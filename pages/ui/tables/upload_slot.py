@@ -35,13 +35,15 @@ def left_out_asked(
     Others are named by their labels in these columns, or in those that are `also` there.
     """
     before = [(column, label) for column, labels in table.before.get("left_out", {}).items() for label in labels]
-    found: tuple[Suspect, ...] = ()
-    if table.columns is not None:
-        held = table.columns
-        key = ("suspected totals", held.key, tuple(columns), weight)
-        found = store.remember(key, lambda: suspected_in(held, columns, weight))
+    found = () if table.columns is None else suspects(table.columns, columns, weight)
     offered = list(dict.fromkeys((*before, *found)))
     return as_option([*_of_offered(table, columns, offered, before), *_named(table, [*columns, *also], offered)])
+
+
+def suspects(held: HeldColumns, columns: Sequence[str], weight: str | None) -> tuple[Suspect, ...]:
+    """Return the labels whose rows look like totals of others, worked out once for each choice of columns."""
+    key = ("suspected totals", held.key, tuple(columns), weight)
+    return store.remember(key, lambda: suspected_in(held, columns, weight))
 
 
 def _of_offered(

@@ -64,15 +64,23 @@ def _offer(table: Table, name: str, other: str, find: Callable[[HeldColumns], Se
 
     Nothing is chosen before it is pressed.
     """
-    held = None if st.session_state.get(table.key(other), table.before.get(other)) else table.columns
-    found = () if held is None else store.remember((name, "suggested", held.key), lambda: find(held))
-    if found:
+    if found := _of_role(table, name, other, find):
         st.button(
             f"From the data: {lit(found[0], 24)}", key=table.key(name, "suggested"), type="tertiary",
             icon=":material/add:", on_click=st.session_state.update,
             args=({table.key(name): 1 + table.preview.columns.index(found[0])},),
             help=f"{why}. Read off the records, so the proposal is NOT PRIVATE; what you press is fixed.",
         )  # fmt: skip
+
+
+def _of_role(table: Table, name: str, other: str, find: Callable[[HeldColumns], Sequence[str]]) -> Sequence[str]:
+    held = None if st.session_state.get(table.key(other), table.before.get(other)) else table.columns
+    return () if held is None else store.remember((name, "suggested", held.key), lambda: find(held))
+
+
+def counts_offered(table: Table) -> Sequence[str]:
+    """Return the columns that seem to hold how many records a row stands for, unless one of units is chosen."""
+    return _of_role(table, "weight", "unit", counts_in)
 
 
 BOUNDS: Final = "Choose it without looking at the records: bounds taken from the data reveal its extremes."

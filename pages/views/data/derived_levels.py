@@ -12,7 +12,7 @@ import streamlit as st
 
 from pages.ui.inputs.refusals import refusal_in_passing
 from pages.ui.inputs.setting import key_of
-from pages.ui.inputs.text import lit, small_print
+from pages.ui.inputs.text import lit, literal_sentence, small_print
 from pages.ui.session import uploads
 from pages.ui.tables import store
 from pages.ui.tables.result import Result, show_state
@@ -23,6 +23,7 @@ from treedp_core.records import HeldColumns
 from treedp_core.records.derive.bands import opened
 from treedp_core.records.derive.derivation import DERIVATIONS, MAX_OPTION, Derivation, Derived, derived_of
 from treedp_core.records.derive.proposals import Proposal, frequent, joined_with, labels_seen, made_columns, proposals
+from treedp_core.records.derive.remarks import of_edges, remarks
 from treedp_core.records.derive.roles import role_of
 from treedp_core.records.derive.shares import MOST_BANDS, bands_of_equal_share
 from treedp_core.records.worker_read import read
@@ -72,9 +73,7 @@ def _say(table: Table, found: Result[HeldColumns], made: Mapping[str, str]) -> N
 
 def offered(table: Table, made: dict[str, str]) -> None:
     """Offer the levels that columns could be made into, each by one press; all rules are in a window of their own."""
-    labels = _labels(table)
-    of_levels = {name: some for name, some in labels.items() if role_of(name) not in ("unit", "number")}
-    found = _once(table, "levels proposed", lambda: proposals(of_levels))
+    labels, found = _labels(table), _proposed(table)
     left = [one for one in found if any(level.text not in made.values() for level in one.made)]
     for one in left[:MOST_OFFERED]:
         alike = [two for two in found if two != one and (two.column, two.levels) == (one.column, one.levels)]
@@ -100,6 +99,20 @@ def offered(table: Table, made: dict[str, str]) -> None:
                         "only if the same list could have been named without them.",
                     )  # fmt: skip
         _own(table, labels, found)
+
+
+def _proposed(table: Table) -> Sequence[Proposal]:
+    of_levels = {name: some for name, some in _labels(table).items() if role_of(name) not in ("unit", "number")}
+    return _once(table, "levels proposed", lambda: proposals(of_levels))
+
+
+def say_what_is_not_proposed(table: Table) -> None:
+    """Say of columns that are nearly dates or codes, and of a table of edges, why there is no button for them."""
+    dates = {one.column for one in _proposed(table) if one.made[0].derivation == "time"}
+    others = {name: some for name, some in _labels(table).items() if name not in dates}
+    held = table.columns
+    for one in _once(table, "remarks", lambda: [*remarks(others), *([] if held is None else of_edges(held))]):
+        small_print(f"{literal_sentence(one)} NOT PRIVATE.")
 
 
 def _told(one: Proposal) -> str:

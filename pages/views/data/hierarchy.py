@@ -18,9 +18,9 @@ from pages.ui.page.scripts import sortable
 from pages.ui.session import uploads
 from pages.ui.tables import session_tables, store
 from pages.ui.tables.store import remember
-from pages.ui.tables.upload_slot import Table, left_out_asked
+from pages.ui.tables.upload_slot import Table, left_out_asked, suspects
 from pages.ui.tables.worker_read import Reading, leaves_listed_in
-from pages.ui.upload.bins import KEPT, BinsAsked, unit_asked, warn_of_cut, weight_asked
+from pages.ui.upload.bins import KEPT, BinsAsked, counts_offered, unit_asked, warn_of_cut, weight_asked
 from pages.ui.upload.upload import Count, count_again, notice
 from pages.views.data import derived_levels
 from treedp_core import checks
@@ -40,7 +40,7 @@ from treedp_core.records import (
 )
 from treedp_core.records.dataset import children_table, leaves_table
 from treedp_core.records.domain import MOST_LEAVES, Domain
-from treedp_core.records.hierarchies import Astray, astray, glimpse, leaves_of, suggested
+from treedp_core.records.hierarchies import Astray, astray, glimpse, is_grouped, leaves_of, suggested
 from treedp_core.studies.data import level_table
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.words import halves, plural, whole
@@ -229,8 +229,9 @@ def _chosen(table: Table, made: dict[str, str], before: Mapping[str, Any]) -> tu
     """Ask for the levels; return the table as if its file had those that are made, and what is chosen."""
     with st.container(horizontal=True):
         if table.columns is not None:
-            _suggestion(table, table.columns)
+            _suggestion(table, table.columns, made)
         derived_levels.offered(table, made)
+    derived_levels.say_what_is_not_proposed(table)
     more = derived_levels.grown(table, made)
     chosen = st.multiselect(
         "Columns of the hierarchy, from the top", more.preview.columns, key=table.key("columns"),
@@ -243,20 +244,33 @@ def _chosen(table: Table, made: dict[str, str], before: Mapping[str, Any]) -> tu
     return more, chosen
 
 
-def _suggestion(table: Table, columns: HeldColumns) -> None:
-    """Offer an order of levels that the records suggest."""
+def _suggestion(table: Table, columns: HeldColumns, made: Mapping[str, str]) -> None:
+    """Offer an order of levels that the records suggest, with the counts and without the totals that they show."""
     found = store.remember(("suggested levels", columns.key), lambda: suggested(columns))
-    if found:
-        but = len(_astray(columns, found))
-        st.button(
-            f"From the data: {' › '.join(lit(name, 24) for name in found)}"
-            + f" ({plural(but, 'exception')})" * bool(but),
-            key=f"{table.file.slot}_suggested",
-            icon=":material/account_tree:", on_click=st.session_state.update,
-            args=({table.key("columns"): list(found)},),
-            help="Coarse to fine: columns of which each is determined by the next, but for few rows, or those with the "
-            "fewest values. Read off the records, so it is not private.",
-        )  # fmt: skip
+    if not found:
+        return
+    but, chosen = len(_astray(columns, found)), dict[str, object]({table.key("columns"): list(found)})
+    told = f"{' › '.join(lit(name, 24) for name in found)}" + f" ({plural(but, 'exception')})" * bool(but)
+    weight = next(iter(counts_offered(table)), None)
+    if weight is not None and _once_grouped(columns, found):
+        told += f", {lit(weight, 24)} as counts"
+        chosen[table.key("weight")] = 1 + table.preview.columns.index(weight)
+    else:
+        weight = None
+    totals = () if made else [one for one in suspects(columns, found, weight) if one[0] in found]
+    if totals:
+        told += f", without {', '.join(lit(label, 24) for _, label in totals[:2])}" + " …" * (len(totals) > 2)
+        chosen[table.key("left_out", *found)] = list(totals)
+    st.button(
+        f"From the data: {told}", key=f"{table.file.slot}_suggested", icon=":material/account_tree:",
+        on_click=st.session_state.update, args=(chosen,),
+        help="Coarse to fine: columns of which each is determined by the next, but for few rows, or those with the "
+        "fewest values. Read off the records, so it is not private. All of it is shown below, and can be changed.",
+    )  # fmt: skip
+
+
+def _once_grouped(columns: HeldColumns, chosen: Sequence[str]) -> bool:
+    return store.remember(("is grouped", columns.key, *chosen), lambda: is_grouped(columns, chosen))
 
 
 def _astray(columns: HeldColumns, chosen: Sequence[str]) -> tuple[Astray, ...]:

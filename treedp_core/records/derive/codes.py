@@ -68,7 +68,7 @@ def lengths(labels: Sequence[str]) -> tuple[str, ...]:
     if all(map(_is_band, some)) or all(parts_in([label]) for label in some):
         return ()
     found, before = list[str](), 1
-    for length in range(1, min(min(sizes), _LONGEST + 1)):
+    for length in range(1, min(min(sizes) + (len(sizes) > 1), _LONGEST + 1)):
         groups = len({label[:length] for label in some})
         if before < groups < len(set(some)):
             found.append(str(length))

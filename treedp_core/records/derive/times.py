@@ -163,6 +163,15 @@ def parts_in(labels: Sequence[str]) -> tuple[str, ...]:
     return tuple(part + order for part, order in found)
 
 
+def orders_of(label: str) -> frozenset[str]:
+    """Return in which orders a label can be read as a date with a day: keys of `_ORDERS`.
+
+    >>> sorted(orders_of("01/02/2024")), sorted(orders_of("31/02/2024")), sorted(orders_of("2024-05-01"))
+    (['dmy', 'mdy'], [], [''])
+    """
+    return frozenset(order for order in _ORDERS if _fits([label], "day", order))
+
+
 def calendars(options: Sequence[str]) -> list[list[str]]:
     """Return years, months and days of each order in which dates can be read.
 

@@ -120,7 +120,7 @@ def test_a_prior_that_names_units_is_taken_to_be_public() -> None:
     data, prior = counted(2), counted(4, purchases(8)[0])
     found = unit_bound.bound_on_units(BoundInputs(), Tables(data, prior=prior))
     assert found.badges == ("formula",) and "NOT PRIVATE" not in found.caption + "".join(found.answer)
-    assert found.answer == unit_bound.bound_on_units(BoundInputs(), Tables(prior)).answer
+    assert found.answer == unit_bound.OF_PRIOR + unit_bound.bound_on_units(BoundInputs(), Tables(prior)).answer
     without = Tables(data, prior=dataset(data.tree, [1] * data.tree.n_leaves))
     assert unit_bound.bound_on_units(BoundInputs(), without).badges == ("formula", "NOT PRIVATE")
 

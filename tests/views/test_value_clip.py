@@ -23,6 +23,7 @@ from treedp_core.studies.protects.value_clip import budgets_for_sums, made_up
 from treedp_core.tree import Tree
 from treedp_core.views import Tables
 from treedp_core.views.protects import value_clip
+from treedp_core.views.protects.unit_bound import OF_PRIOR
 from treedp_core.views.protects.value_clip import ClipInputs
 
 SHOPS = {"region": ["N", "S"], "shop": ["a", "b", "c"]}
@@ -197,7 +198,7 @@ def test_a_prior_with_values_is_taken_to_be_public() -> None:
     data, prior = counted(), counted(purchases(8))
     found = value_clip.clip_on_values(ClipInputs(), Tables(data, prior=prior))
     assert found.badges == ("formula",) and "NOT PRIVATE" not in found.caption + found.answer
-    assert found.answer == value_clip.clip_on_values(ClipInputs(), Tables(prior)).answer
+    assert found.answer == OF_PRIOR + value_clip.clip_on_values(ClipInputs(), Tables(prior)).answer
     assert Tables(data).fingerprints != Tables(counted([(a, b, paid + 1) for a, b, paid in ROWS])).fingerprints
 
 

@@ -24,7 +24,7 @@ from treedp_core.records.derive.bands import opened
 from treedp_core.records.derive.derivation import DERIVATIONS, MAX_OPTION, Derivation, Derived, derived_of
 from treedp_core.records.derive.proposals import Proposal, frequent, joined_with, labels_seen, made_columns, proposals
 from treedp_core.records.derive.remarks import of_edges, remarks
-from treedp_core.records.derive.roles import role_of
+from treedp_core.records.derive.roles import counts_in, role_of
 from treedp_core.records.derive.shares import MOST_BANDS, bands_of_equal_share
 from treedp_core.records.worker_read import read
 from treedp_core.registry import generation
@@ -102,7 +102,9 @@ def offered(table: Table, made: dict[str, str]) -> None:
 
 
 def _proposed(table: Table) -> Sequence[Proposal]:
-    of_levels = {name: some for name, some in _labels(table).items() if role_of(name) not in ("unit", "number")}
+    counts = () if table.columns is None else counts_in(table.columns)
+    others = {name for name in _labels(table) if role_of(name) in ("unit", "number")}.union(counts)
+    of_levels = {name: some for name, some in _labels(table).items() if name not in others}
     return _once(table, "levels proposed", lambda: proposals(of_levels))
 
 

@@ -259,7 +259,8 @@ def _suggestion(table: Table, columns: HeldColumns, made: Mapping[str, str]) -> 
         weight = None
     totals = () if made else [one for one in suspects(columns, found, weight) if one[0] in found]
     if totals:
-        told += f", without {', '.join(lit(label, 24) for _, label in totals[:2])}" + " …" * (len(totals) > 2)
+        labels = list(dict.fromkeys(label for _, label in totals))
+        told += f", without {', '.join(lit(label, 24) for label in labels[:2])}" + " …" * (len(labels) > 2)
         chosen[table.key("left_out", *found)] = list(totals)
     st.button(
         f"From the data: {told}", key=f"{table.file.slot}_suggested", icon=":material/account_tree:",

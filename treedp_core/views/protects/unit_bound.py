@@ -101,7 +101,7 @@ def bound_on_units(inputs: BoundInputs, tables: Tables, *, memo: Memo = forgetfu
     found, names = _found(inputs, data, memo), data.labels.level_names
     if found is None:
         return _nothing(data)
-    said = answer(found, inputs, data)
+    said = ("" if data is tables.data else OF_PRIOR) + answer(found, inputs, data)
     return Finding(
         figure=bound_figure(found, inputs.bound, names), columns=partial(bound_table, found, _mark(tables)),
         answer=said, alt=said, caption=f"{_start(tables)}{caption(inputs, data)}", learnt=LEARNT,
@@ -164,6 +164,7 @@ def of_units(tables: Tables) -> Dataset:
 # ---- what is said about bounds
 
 
+OF_PRIOR: Final = "By the public table: "
 LEARNT: Final = (
     "A count with a bound is too small by the records left out, on every level and in every release; noise grows in "
     "proportion to the bound. The best bound leaves out about as much as it saves in noise. **Read off the records, it "

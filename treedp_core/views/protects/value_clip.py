@@ -47,7 +47,7 @@ from treedp_core.views.finding import Finding, Memo, Provenance, Tables, about_d
 from treedp_core.views.inputs import ReleaseInputs, of, parameter
 from treedp_core.views.parameters import whole
 from treedp_core.views.protects.attacker import ProtectsInputs
-from treedp_core.views.protects.unit_bound import BoundInputs, paid_answer
+from treedp_core.views.protects.unit_bound import OF_PRIOR, BoundInputs, paid_answer
 from treedp_core.words import literal, percent, plural, setting_text, short
 from treedp_core.words import whole as in_full
 
@@ -113,7 +113,7 @@ def clip_on_values(inputs: ClipInputs, tables: Tables, *, memo: Memo = forgetful
         return _nothing(data)
     step, name = _step(data), data.report.recipe.value  # the figure escapes names by itself
     measure = Measure(f"clip on “{name}”", f"“{name}”", step) if name else Measure("clip, in steps", "steps", step)
-    said = answer(found, inputs, data)
+    said = ("" if data is tables.data else OF_PRIOR) + answer(found, inputs, data)
     return Finding(
         figure=bound_figure(found, inputs.clip, data.labels.level_names, measure),
         columns=partial(_clip_table, found, step, _mark(tables)),

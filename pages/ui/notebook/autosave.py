@@ -201,7 +201,8 @@ def by_a_table() -> None:
         return
     auto.keep_up()
     size = f", {megabytes(len(auto.written.content))}" if auto.written.content else ""
-    st.caption(f"**Not kept**: {auto.failed}" if auto.failed else f"Kept in this browser{size}. {SHARED}")
+    told = f"**Not kept**: {auto.failed}" if auto.failed else f"Kept in this browser{size}. {SHARED}"
+    st.caption(told, width="content")
     st.button("Forget", key="autosave_forget", type="tertiary", on_click=_remove,
               help="It is here again after a reload. Forgotten, nothing stays there; what is shown stays.")  # fmt: skip
 

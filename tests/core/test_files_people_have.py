@@ -537,6 +537,57 @@ def test_folders_of_different_tables_are_refused_and_the_file_named(tmp_path: Pa
         assert caught.value.code == "FOLDER"
 
 
+NAMELESS: dict[str, Callable[[], Any]] = {
+    "CSV": lambda: "".join(as_text().splitlines(keepends=True)[1:]).encode(),
+    "CSV with notes and short rows": lambda: (
+        "\n".join(
+            line.rstrip(";")
+            for line in as_text(";", [*ROWS[:9], ("Bayern", "München", "", ""), *ROWS[9:]]).splitlines()[1:]
+        )
+        + "\n\nSource: Office of Statistics, 2024\n"
+    ).encode(),
+    "blank lines": lambda: as_text().partition("\n")[2].replace("\n", "\n\n").encode(),
+    "gzip": lambda: gzip.compress(as_text().partition("\n")[2].encode()),
+    "ZIP": lambda: zipped({"a.csv": as_text().partition("\n")[2].encode()}),
+    "Excel": lambda: excel(ROWS),
+}
+
+
+@pytest.mark.parametrize("kind", NAMELESS)
+def test_a_file_without_names_is_read_from_its_first_row_on_as_pandas_does(kind: str) -> None:
+    """Seen failing: the first record was the header, whatever was said."""
+    origin, more = NAMELESS[kind](), [("Bayern", "München", 2, "")] if "short" in kind else []
+    frame = pd.read_csv(io.StringIO(as_text().partition("\n")[2]), header=None, dtype=str)
+    expected = by_pandas([*frame.itertuples(index=False, name=None), *more], 0, 1)
+    fixed = ReadOptions(**FIXED | {"header": "none", "delimiter": ";" if "short" in kind else ""}
+                        | ({"footer": "1", "short": "blank"} if "short" in kind else {}))  # fmt: skip
+    for options in (None, ReadOptions(header="none"), fixed):
+        assert inspect(origin, options=options).columns == tuple(f"column {n}" for n in range(1, 5))
+        for one in (origin, hold(origin, options=options)):
+            said = options if one is origin else None
+            assert counts(one, "column 1", "column 2", options=said) == expected
+            data = count_hierarchy(one, ["column 2"], domain=FROM_DATA, options=said)
+            assert data.report.recipe.header == "none" and data.report.rows == len(ROWS) + len(more)
+    assert "header" in [sentence.split("the option ")[1].split()[0] for code, sentence in inspect(origin).notices
+                        if code == GUESSED and "No row names the columns" in sentence]  # fmt: skip
+
+
+def test_a_row_of_a_file_without_names_is_named_as_the_file_counts_it() -> None:
+    with pytest.raises(InputError, match=r"row 3:"):
+        counts(b"Ulm,1\nKiel,2\nUlm,x\n" * 2, "column 1", weight="column 2", options=ReadOptions(header="none"))
+    with pytest.raises(InputError, match="Row 4 has 3 cells but the table has 2 columns"):
+        counts(b"Ulm,1\nKiel,2\nUlm,2\nUlm,2,3\n", "column 1", options=ReadOptions(header="none"))
+    single = b"5\n\n7\n5\n"
+    assert counts(single, "column 1")["5",] == 2, "a blank line of a table of one column is a blank cell, as elsewhere"
+
+
+@pytest.mark.parametrize("names", [
+    "town,n,sex", "town,2023,sex", "town,0,1", "m,f,m", "town,34,", "2024-05-01,2024-05-02,2024-05-03"])  # fmt: skip
+def test_a_row_that_may_name_columns_is_taken_for_names(names: str) -> None:
+    rows = "Ulm,1,0\nKiel,0,1\nBonn,1,1\n" if names[-1] in "1,3" else "Ulm,3,m\nKiel,4,f\nBonn,5,m\n"
+    assert inspect(f"{names}\n{rows}".encode()).options.header is None
+
+
 CELL = st.sampled_from(
     ["", " ", "a", "b", "2024", "7", "1,5", "Source: x", "* a note of some words", "Table 12", "x;y", "'q'"]
 )

@@ -434,6 +434,19 @@ def test_what_was_found_out_of_a_file_is_shown_and_fixed(app: App) -> None:
     assert (recipe.encoding, recipe.header, recipe.footer) == ("cp1252", "3", "1")
 
 
+def test_a_file_without_names_is_found_out_and_said_otherwise_by_one_choice(app: App) -> None:
+    """Seen failing: no entry said that there is no row of names."""
+    at = upload(app("data"), b"Ulm,34,m\nKiel,20,f\nBonn,7,m\n")
+    rows = labelled(at.selectbox, "Header row")
+    assert rows.placeholder == rows.options[0] == "none: no row of names"
+    assert "No row names the columns" in words(at)
+    rows.set_value("1").run()
+    assert list(labelled(at.multiselect, "Columns").options) == ["Ulm", "34", "m"]
+    labelled(at.selectbox, "Header row").set_value("none").run()
+    count(choose(at, ["column 3"]))
+    assert held(at).total == 3 and held(at).report.recipe.header == "none"
+
+
 def test_an_upload_is_freed_by_hand(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     from pages.ui.session import uploads
 

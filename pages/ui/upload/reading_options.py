@@ -12,7 +12,7 @@ from pages.ui.tables.upload_slot import Candidate, Table
 from pages.ui.upload import required_tables
 from treedp_core.records import HeldColumns, ReadOptions
 from treedp_core.records.read.layout.encodings import CANDIDATES
-from treedp_core.records.read.layout.options import guessed
+from treedp_core.records.read.layout.options import NO_HEADER, guessed
 from treedp_core.records.read.sniff import DELIMITERS, QUOTE, Preview
 from treedp_core.words import plural
 
@@ -21,8 +21,8 @@ _NONE: Final = "none"
 _ASKED: Final[Mapping[str, tuple[str, Sequence[str], str]]] = {
     "encoding": ("Encoding", ("utf-8", *CANDIDATES), "Of a text file; another one can be typed."),
     "delimiter": ("Delimiter", list(DELIMITERS), "What stands between the cells of a text file."),
-    "header": ("Header row", list(map(str, range(1, 10))), "Names the columns; 3-4 where two rows do. What is above it "
-               "is left out."),
+    "header": ("Header row", (NO_HEADER, *map(str, range(1, 10))), "Names the columns; 3-4 where two rows do. What is "
+               "above it is left out."),
     "footer": ("Lines below the table", list(map(str, range(10))), "How many of the last lines are no records."),
     "quote": ("Quotation mark", [QUOTE, "'"], "What stands around cells of a text file."),
     "escape": ("Before a quotation mark", [_NONE, "\\"], "What stands before one within a cell, if it is not doubled."),
@@ -39,7 +39,10 @@ def _option_key(file: Candidate, name: str) -> str:
 def options_said(file: Candidate) -> ReadOptions:
     """Return what was said of a file; the rest is found out."""
     given = {name: st.session_state.get(_option_key(file, name)) for name in ("part", *_ASKED)}
-    said = {name: None if one is None else "" if one == _NONE else str(one) for name, one in given.items()}
+    said = {
+        name: None if one is None else "" if one == _NONE and name != "header" else str(one)
+        for name, one in given.items()
+    }
     return ReadOptions(**said, sheet=_sheet_said(file) or required_tables.sheet_of(file.name))
 
 
@@ -51,7 +54,8 @@ def ask_options(file: Candidate, preview: Preview | None) -> None:
     if preview is not None and preview.kind not in ("CSV", "Excel"):
         return
     found = {} if preview is None else guessed(preview.notices)
-    in_sight = [name for name in _ASKED if name in found or st.session_state.get(_option_key(file, name)) is not None]
+    asked = found if preview is None or "HEADER_LOOKS_LIKE_DATA" not in dict(preview.notices) else {*found, "header"}
+    in_sight = [name for name in _ASKED if name in asked or st.session_state.get(_option_key(file, name)) is not None]
     for name in in_sight:
         _ask_option(file, name, preview)
         if name in found:
@@ -66,9 +70,13 @@ def ask_options(file: Candidate, preview: Preview | None) -> None:
 def _ask_option(file: Candidate, name: str, preview: Preview | None) -> None:
     label, offered, help_text = _ASKED[name]
     found = "" if preview is None else getattr(preview, name, None) or getattr(preview.options, name) or ""
+
+    def in_words(value: str) -> str:
+        return "none: no row of names" if (name, value) == ("header", NO_HEADER) else DELIMITERS.get(value, value)
+
     st.selectbox(
         label, offered, index=None, key=_option_key(file, name), accept_new_options=True, help=help_text,
-        placeholder=DELIMITERS.get(found, found) or "found out", format_func=lambda one: DELIMITERS.get(one, one),
+        placeholder=in_words(found) or "found out", format_func=in_words,
     )  # fmt: skip
 
 

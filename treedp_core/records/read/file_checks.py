@@ -10,7 +10,7 @@ from typing import Final, ParamSpec, TypeVar
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.read import text
-from treedp_core.words import whole
+from treedp_core.words import plural, whole
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -147,7 +147,8 @@ def row_refusal(number: int | None, n_cells: int, n_columns: int, *, torn: bool)
     cells = "1 cell" if n_cells == 1 else f"{whole(n_cells)} cells"
     return InputError(
         "ROW_WIDTH",
-        f"{row} has {cells} but the header has {whole(n_columns)}; every row needs one cell per column.{hint}",
+        f"{row} has {cells} but the table has {plural(n_columns, 'column')}; every row needs one cell per column."
+        f"{hint}",
     )
 
 
@@ -159,6 +160,7 @@ def header_notices(columns: Sequence[str]) -> list[text.Notice]:
     return [
         (
             "HEADER_LOOKS_LIKE_DATA",
-            f"The first line is read as column names, but {echo(numeric[0])} looks like data; add a header if missing.",
+            f"The first line is read as column names, but {echo(numeric[0])} looks like data; "
+            "a file without names is read by the option header, none.",
         )
     ]

@@ -53,7 +53,7 @@ class Layout:
     Parameters
     ----------
     header : int
-        The last row that names the columns; records follow it.
+        The last row that names the columns, 0 where none does; records follow it.
     footer : int
         How many of the last lines are no records.
     quote, escape : str
@@ -143,7 +143,8 @@ def preview_csv(source: FileSource, options: ReadOptions) -> Preview:
     if not rows:
         raise InputError("FILE_EMPTY", "The file holds no text; expected a header and rows.")
     header = found.header(rows)
-    given = names_of([cells for number, cells in rows if header.first <= number <= header.last])
+    naming = [cells for number, cells in rows if header.first <= number <= header.last]
+    given = names_of(naming) if naming else [""] * usual_width(rows)
     below = [(number, cells) for number, cells in rows if number > header.last]
     given = found.with_unnamed(given, below)
     names, told = named(given)
@@ -163,7 +164,10 @@ def preview_csv(source: FileSource, options: ReadOptions) -> Preview:
     shown = tuple(tuple(cells) for _, cells in below[:PREVIEW_ROWS])
     return Preview(
         source.name, "CSV", columns, shown, None, found.encoding, found.delimiter,
-        notices=(*header_notices(given), *told, *(one.notice for one in found.guesses if one.option != "delimiter")),
+        notices=(
+            *header_notices(given if naming else ()), *told,
+            *(one.notice for one in found.guesses if one.option != "delimiter"),
+        ),
         layout=Layout(header.last, footer, found.layout.quote, found.layout.escape, is_short=is_short),
         options=with_guesses(options, found.guesses),
     )  # fmt: skip
@@ -195,7 +199,7 @@ class _Head:
         said = self._options.header
         if said:
             header = said_header(said)
-            if all(number != header.last for number, _ in rows):
+            if header.last and all(number != header.last for number, _ in rows):
                 raise InputError(
                     "HEADER", f"Row {header.last} holds no names of columns; say another by the option header."
                 )

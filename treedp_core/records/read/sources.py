@@ -57,7 +57,7 @@ class ReadOptions:
         nothing stands for none; it is found out where there is no colon.
     header : str or None
         The row that names the columns, "3", by default the first that is not blank; rows above it are left out. "3-4"
-        for two, the upper one of groups of columns.
+        for two, the upper one of groups of columns; "none" where the first row is a record.
     footer : str or None
         How many of the last lines are no records, by default none; lines without any text are not among them.
     quote : str or None

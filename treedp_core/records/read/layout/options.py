@@ -13,6 +13,8 @@ from treedp_core.records.read.text import Notice
 NAMES: Final = tuple(one.name for one in fields(ReadOptions))
 FIXED: Final = dict.fromkeys(NAMES, "")
 """As options: nothing is found out, and what is not said is as most files have it."""
+NO_HEADER: Final = "none"
+"""Of the option header: no row names the columns, the first one is a record."""
 GUESSED: Final = "GUESSED"
 """Code of the notice on what was found out and may be otherwise."""
 
@@ -72,8 +74,11 @@ class Option:
 
         >>> OPTIONS["footer"].told("2")
         'lines at the end that are no records: 2'
+        >>> OPTIONS["header"].told("none")
+        'no row names the columns'
         """
-        return self.words.format(_SHOWN.get(value, value), name=name(value))
+        words = self.words.replace("row {}", "no row") if value == NO_HEADER else self.words
+        return words.format(_SHOWN.get(value, value), name=name(value))
 
 
 _SHOWN: Final = {"\t": "tab", "\\": "a backslash", "'": "an apostrophe"}
@@ -84,7 +89,7 @@ OPTIONS: Final[dict[str, Option]] = {
     "part": Option(
         "of the tables in a file {name} is read", "which table of several: a file of an archive, a list of JSON"
     ),
-    "header": Option("row {} names the columns", "row that names the columns, such as 3, or 3-4 where two do"),
+    "header": Option("row {} names the columns", "row that names the columns, such as 3, or 3-4 where two do; none"),
     "footer": Option("lines at the end that are no records: {}", "how many lines at the end are no records"),
     "quote": Option("{} stands around cells", "mark around cells of a text file"),
     "escape": Option("{} stands before a mark in a cell", "mark before a quotation mark in a cell, such as \\"),

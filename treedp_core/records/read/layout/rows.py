@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.read.file_checks import columns_within_limit
-from treedp_core.records.read.layout.options import Guess
+from treedp_core.records.read.layout.options import NO_HEADER, Guess
 from treedp_core.records.read.text import Notice, normalise
 
 Cells = Sequence[str]
@@ -25,6 +25,7 @@ _LONGEST: Final = 64
 """Characters of a number."""
 _NUMBER: Final = re.compile(r"\s*+[-+(]?[$€£]?\s*+\d[\d.,'’ \u00a0\u202f]*+(?:[eE][-+]?\d+)?\s*+[%€)]?\s*+")
 _YEAR: Final = re.compile(r"\s*(?:1[5-9]|2[0-2])\d\d\s*")
+_DATE: Final = re.compile(r"\s*(?:\d{4}-\d\d?-\d\d?|\d\d?([./])\d\d?\1\d{2,4})(?:[ T]\d[\d:.]*.{0,6})?\s*", re.ASCII)
 _NOTE: Final = re.compile(
     r"\s*(?:[*†¹©]|\(c\)|\d\)|(?:sources?|notes?|remarks?|footnotes?|quellen?|hinweise?|anmerkung(?:en)?|stand|fuentes?|"
     r"notas?|fonte|bron|lecture|champ|extracted|generated|exported|created|copyright)\b)", re.IGNORECASE,
@@ -32,7 +33,7 @@ _NOTE: Final = re.compile(
 
 
 class Header(NamedTuple):
-    """The first and the last row that name the columns."""
+    """The first and the last row that name the columns; 0 where none does."""
 
     first: int
     last: int
@@ -46,12 +47,16 @@ def said_header(value: str) -> Header:
     InputError
         ``HEADER``.
 
-    >>> said_header("3"), said_header("3-4")
-    (Header(first=3, last=3), Header(first=3, last=4))
+    >>> said_header("3"), said_header("3-4"), said_header("none")
+    (Header(first=3, last=3), Header(first=3, last=4), Header(first=0, last=0))
     """
+    if value == NO_HEADER:
+        return Header(0, 0)
     found = re.fullmatch(r"([1-9]\d{0,5})(?:-([1-9]\d{0,5}))?", value, re.ASCII)
     if found is None or int(found[2] or found[1]) not in (int(found[1]), int(found[1]) + 1):
-        raise InputError("HEADER", f"Expected the row that names the columns, such as 3 or 3-4, got {echo(value)}.")
+        raise InputError(
+            "HEADER", f"Expected the row that names the columns, such as 3 or 3-4, or none, got {echo(value)}."
+        )
     return Header(int(found[1]), int(found[2] or found[1]))
 
 
@@ -80,9 +85,13 @@ def guessed_header(rows: Rows) -> Guess | None:
     '3'
     >>> guessed_header([(1, ["town", "2023", ""]), (2, ["", "n", "pay"]), (3, ["Ulm", "7", "1,5"])]).value
     '1-2'
+    >>> guessed_header([(1, ["Ulm", "34", "m"]), (2, ["Kiel", "7", "f"]), (3, ["Bonn", "51", "m"])]).value
+    'none'
     """
     filled = [(number, cells) for number, cells in rows if any(map(str.strip, cells))]
     width = usual_width(filled[-_BELOW:] if len(filled) > _BELOW else filled)
+    if filled and len(filled[0][1]) == width and (guess := _guessed_record(filled[0][1], filled[1:])):
+        return guess
     if width < 2 or len(filled) < 2:
         return None
     for at, (number, cells) in enumerate(filled[:_TITLES]):
@@ -97,6 +106,38 @@ def guessed_header(rows: Rows) -> Guess | None:
         if len(cells) == width and all(map(str.strip, cells)) and not any(map(_is_number, cells)):
             return _below_title(filled[:at], number, cells, filled[at + 1 :]) if at else None
     return None
+
+
+def _guessed_record(cells: Cells, below: Rows) -> Guess | None:
+    """Return that the first row is a record, where each of its cells is as those beneath it, and none is like a name.
+
+    Numbers above numbers may be names, as ages or codes are, unless another cell tells a record: a date above dates, or
+    a text that stands beneath again; all numbers do, but those that count columns from 0 or 1.
+    """
+    kinds, told = list[str](), False
+    for j, cell in enumerate(cells):
+        beneath = [some[j] for _, some in below if j < len(some) and some[j].strip()]
+        kinds.append(_kind([cell]))
+        if len(beneath) < 2 or not cell.strip() or kinds[-1] != _kind(beneath):
+            return None
+        told = told or kinds[-1] == "date" or (kinds[-1] == "text" and cell in beneath)
+    is_told = told and {*kinds} != {"text"}
+    if not is_told and ("text" in kinds or _are_counted(cells)):
+        return None
+    return Guess("header", NO_HEADER, "the first row reads like those beneath it", "likely" if told else "perhaps")
+
+
+def _kind(cells: Cells) -> str:
+    """What most of some cells are; a year may name a column."""
+    for kind, is_one in (("date", _DATE.fullmatch), ("year", _YEAR.fullmatch), ("number", _reads_as_number)):
+        if sum(map(bool, map(is_one, cells))) >= _MOSTLY * len(cells):
+            return kind
+    return "text"
+
+
+def _are_counted(cells: Cells) -> bool:
+    """Whether cells are 0, or 1, and so on, as programs name columns."""
+    return [cell.strip() for cell in cells] in [[str(at + j) for j in range(len(cells))] for at in (0, 1)]
 
 
 def _below_title(above: Rows, number: int, cells: Cells, below: Rows) -> Guess | None:

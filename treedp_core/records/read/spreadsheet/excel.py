@@ -77,11 +77,13 @@ class _Table:
 
     def __post_init__(self) -> None:
         named = {column for row in self.header for column in row.cells}
-        self.first, last = min(named.union(*(row.cells for row in self.head))), max(named)
+        every = named.union(*(row.cells for row in self.head))
+        self.first, last = min(every), max(named or every)
         shown = [column for column in range(self.first, last + 1) if column not in self.seen.hidden_columns]
         columns_within_limit(len(shown))
         self.places = shown
-        self.given = names_of([[marks.shown(row.cells.get(column, "")) for column in shown] for row in self.header])
+        naming = [[marks.shown(row.cells.get(column, "")) for column in shown] for row in self.header]
+        self.given = names_of(naming) if naming else [""] * len(shown)
         names, self.told = named_columns(self.given)
         self.names = checked_columns(names)
 
@@ -137,7 +139,8 @@ def _preview(source: FileSource, options: ReadOptions) -> Preview:
         first = list(islice(table.even(), PREVIEW_ROWS))
         if not first:
             raise InputError("NO_ROWS", "The sheet has a header but no rows; expected at least one record.")
-        own, below = {column: j for j, column in enumerate(table.places)}, table.header[-1].number
+        own = {column: j for j, column in enumerate(table.places)}
+        below = table.header[-1].number if table.header else 0
         merged = {own[column] for (_, column), last in table.seen.merged.items() if last > below and column in own}
         unknown = {j for _, cells in first for j, text in enumerate(cells) if text == UNKNOWN}
         percent = {own[column] for row, _ in first for column in row.percent if column in own}
@@ -172,7 +175,7 @@ def _notices(table: _Table, merged: set[int], unknown: set[int], percent: set[in
             f"Left out: {plural(seen.hidden_rows, 'row')}, hidden by a filter or by hand; show them and save the file "
             "to count them.",
         )
-    if hidden := sorted(table.header[-1].hidden):
+    if hidden := sorted([*table.header[-1:], *table.head][0].hidden):
         yield "HIDDEN_COLUMNS", f"Hidden columns are left out: {', '.join(map(letters_of, hidden[:8]))}."
     if merged:
         yield "MERGED", f"A merged cell stands for each of its rows, in column {named(merged)}."
@@ -259,7 +262,7 @@ def _laid_out(book: Workbook, seen: Survey, rows: Iterator[Row], is_short: bool,
         said = guess.value
     names = said_header(said) if said else Header(head[0].number, head[0].number)
     header = [row for row in head if names.first <= row.number <= names.last]
-    if not header or header[-1].number != names.last:
+    if names.last and (not header or header[-1].number != names.last):
         raise InputError("HEADER", f"Row {names.last} holds no names of columns; say another by the option header.")
     for row in header:
         if UNKNOWN in row.cells.values():
@@ -270,7 +273,7 @@ def _laid_out(book: Workbook, seen: Survey, rows: Iterator[Row], is_short: bool,
     below += rows
     table = _Table(book, seen, header, below, iter(()), 0)
     last: list[list[str]] = []
-    for before, row in pairwise([header[-1], *below][-2 * LOOK_ROWS :]):
+    for before, row in pairwise([*header[-1:], *below][-2 * LOOK_ROWS :]):
         last += [[]] * (row.number > before.number + 1)
         last.append([marks.shown(row.cells.get(column, "")) for column in table.places])
     if guess := guessed_footer(last, len(table.places)):

@@ -49,10 +49,60 @@ def test_a_file_is_counted_there_as_here_and_all_its_steps_are_told(workers: Wor
 
 def test_columns_come_back_and_are_counted_like_the_file(workers: Workers) -> None:
     look = partial(look_at, LARGE, name="t.csv", options=ReadOptions(), limit=64 << 20)
-    preview, columns = workers.run(look, Watch(), limits=limits_of(LARGE))
+    preview, columns, _ = workers.run(look, Watch(), limits=limits_of(LARGE))
     assert preview.columns == ("region", "n") and columns is not None
     again = workers.run(partial(read, count_hierarchy, columns, ["region"], domain=FROM_DATA), Watch())
     assert again.fingerprint == count_hierarchy(LARGE, ["region"], domain=FROM_DATA).fingerprint
+
+
+def warned(app: AppTest, said: str) -> bool:
+    return any(said in one.value for one in app.warning)
+
+
+@pytest.mark.parametrize(
+    ("last", "said", "button", "option"),
+    [
+        ("Köln,x\n".encode("cp1252"), "look like cp1252", "Read as cp1252", "encoding"),
+        (b"Ulm,x\nUlm\n".replace(b"x", b"x,y"), "has 3 cells but the table has 2 columns", "", ""),
+        (b'Ulm,"x\n', "is not closed", "", ""),
+    ],
+)
+def test_what_contradicts_the_first_rows_is_said_before_anything_is_counted(
+    last: bytes, said: str, button: str, option: str, workers: Workers, own_jobs: jobs.Jobs
+) -> None:
+    """Seen failing: nothing was said, columns and suggestions only were not there."""
+    content = b"region,n\n" + b"Ulm,1\n" * 100_000 + last
+    look = partial(look_at, content, name="t.csv", options=ReadOptions(), limit=64 << 20)
+    looked = workers.run(look, Watch(), limits=limits_of(content))
+    assert looked.columns is None and looked.refused is not None and said in str(looked.refused)
+    app = open_page("data", source="upload")
+    app.file_uploader[0].upload("visits.csv", content).run()
+    assert warned(app, said) and not app.error and not app.exception
+    offered = [one for one in app.button if one.key.startswith("upload_mend")]
+    assert [one.label for one in offered] == ([button] if button else [])
+    if button:
+        offered[0].click().run()
+        assert not warned(app, said) and labelled(app.selectbox, "Encoding").value == "cp1252"
+        labelled(app.multiselect, "Columns").set_value(["region"]).run()
+        count(app)
+        assert held(app).total == 100_001 and getattr(held(app).report.recipe, option) == "cp1252"
+
+
+@pytest.mark.parametrize("at", [2, 60_000])
+def test_short_rows_are_filled_with_blanks_by_a_press(at: int, own_jobs: jobs.Jobs) -> None:
+    """Seen failing: the page showed no way but the fold of options."""
+    lines = [b"Ulm,1,2"] * 60_010
+    lines[at] = b"Ulm,1"
+    app = open_page("data", source="upload")
+    app.file_uploader[0].upload("visits.csv", b"\n".join([b"region,n,m", *lines])).run()
+    if at < 10:  # guessed from the first rows, until it is said otherwise
+        labelled(app.selectbox, "Short rows").set_value("none").run()
+        assert codes(app) == ["ROW_WIDTH"]
+    next(one for one in app.button if one.label == "Fill short rows with blanks").click().run()
+    assert not warned(app, "but the table has") and not app.error
+    labelled(app.multiselect, "Columns").set_value(["m"]).run()
+    count(app)
+    assert held(app).labels.of_level(1).tolist() == ["2", "(blank)"]
 
 
 def test_a_domain_file_is_read_there_too(workers: Workers) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from treedp_core.checks import InputError
 from treedp_core.records.read.column_cache import hold
+from treedp_core.records.read.file_checks import too_large
 from treedp_core.records.read.readers import HeldColumns, Origin, inspect
 from treedp_core.records.read.sniff import Preview
 from treedp_core.records.read.sources import ReadOptions
@@ -20,12 +21,16 @@ STEPS: Final = 1_000
 """What a watch counts up to while a file is read once."""
 
 
-def look_at(
-    origin: Origin, *, name: str, options: ReadOptions, limit: int, watch: Watch
-) -> tuple[Preview, HeldColumns | None]:
-    r"""Return what a file looks like, and its columns where they fit into `limit` bytes.
+class Looked(NamedTuple):
+    """What a file looks like, its columns where they fit, and why they cannot be read where further on they cannot."""
 
-    Columns that cannot be read are not kept; counting them says why.
+    preview: Preview
+    columns: HeldColumns | None
+    refused: InputError | None = None
+
+
+def look_at(origin: Origin, *, name: str, options: ReadOptions, limit: int, watch: Watch) -> Looked:
+    r"""Return what a file looks like, and its columns where they fit into `limit` bytes, or why they cannot be read.
 
     Raises
     ------
@@ -34,17 +39,18 @@ def look_at(
 
     Examples
     --------
-    >>> preview, columns = look_at(b"city\nUlm\n", name="t", options=ReadOptions(), limit=0, watch=Watch())
-    >>> preview.columns, columns
-    (('city',), None)
+    >>> looked = look_at(b"city\nUlm\n", name="t", options=ReadOptions(), limit=0, watch=Watch())
+    >>> looked.preview.columns, looked.columns, looked.refused
+    (('city',), None, None)
     """
     preview = inspect(origin, name=name, options=options)
     if not limit:
-        return preview, None
+        return Looked(preview, None)
     try:
-        return preview, hold(origin, name=name, options=options, limit=limit, progress=_told(watch))
-    except InputError:
-        return preview, None
+        return Looked(preview, hold(origin, name=name, options=options, limit=limit, progress=_told(watch)))
+    except InputError as error:
+        refused = InputError(error.code, str(error))  # without what led to it, which may hold cells
+    return Looked(preview, None, None if refused.code == too_large().code else refused)  # one column may fit
 
 
 def read(function: Callable[..., T], *given: object, watch: Watch, **how: object) -> T:

@@ -10,7 +10,9 @@ import streamlit as st
 from pages.ui.inputs.text import literal_sentence, small_print
 from pages.ui.tables.upload_slot import Candidate, Table
 from pages.ui.upload import required_tables
+from treedp_core.checks import InputError
 from treedp_core.records import HeldColumns, ReadOptions
+from treedp_core.records.read.file_checks import mends
 from treedp_core.records.read.layout.encodings import CANDIDATES
 from treedp_core.records.read.layout.options import NO_HEADER, guessed
 from treedp_core.records.read.sniff import DELIMITERS, QUOTE, Preview
@@ -30,6 +32,7 @@ _ASKED: Final[Mapping[str, tuple[str, Sequence[str], str]]] = {
     "unnamed": ("Cell without a name", [_NONE, "first", "last"], "Which cell of each row the header has no name for."),
 }  # fmt: skip
 """Options of a file: what they are called, may be, and mean."""
+_MENDS: Final = {"encoding": "Read as {}", "short": "Fill short rows with blanks"}
 
 
 def _option_key(file: Candidate, name: str) -> str:
@@ -65,6 +68,17 @@ def ask_options(file: Candidate, preview: Preview | None) -> None:
         for at, name in enumerate(one for one in _ASKED if one not in in_sight):
             with sides[at % 2]:
                 _ask_option(file, name, preview)
+
+
+def offer_mend(file: Candidate, error: InputError) -> None:
+    """Offer the option by which a file is read that is refused, in one press, where the refusal knows one."""
+    if (mended := mends(error)) is None:
+        return
+    option, value = mended
+    st.button(
+        _MENDS[option].format(value), key=file.key("mend", file.id), on_click=st.session_state.__setitem__,
+        args=(_option_key(file, option), value), help="Sets it among the reading options, where it can be changed.",
+    )  # fmt: skip
 
 
 def _ask_option(file: Candidate, name: str, preview: Preview | None) -> None:

@@ -30,7 +30,14 @@ from pages.ui.tables.result import State
 from pages.ui.tables.upload_slot import COME, FROM_ELSEWHERE, Asks, Candidate, Counting, Slot, Table, read_file, slot_of
 from pages.ui.tables.worker_read import Counted, Reading, say, say_refused
 from pages.ui.upload import required_tables
-from pages.ui.upload.reading_options import ask_options, ask_sheet, ask_sheet_by_name, first_rows, options_said
+from pages.ui.upload.reading_options import (
+    ask_options,
+    ask_sheet,
+    ask_sheet_by_name,
+    first_rows,
+    offer_mend,
+    options_said,
+)
 from pages.ui.upload.table_cards import card, put_back_offer, waiting
 from treedp_core.checks import InputError
 from treedp_core.cli import LEVELS_VARIABLE
@@ -141,7 +148,7 @@ def choose_columns(file: Candidate, form: Callable[[Table], Count | None]) -> No
     """Show a file's first rows and the questions about it; count, and put the counts in its slot, when asked to."""
     slot = slot_of(file.slot)
     options, rows = [st.container()] * 2 if isinstance(file.origin, HeldColumns) else st.columns([1, 2])
-    table = _looked_at(file, options)
+    table = _looked_at(file, options, rows)
     if table is None:
         return
     with rows:
@@ -216,8 +223,11 @@ def show_count(slot_name: str, *, at_the_side: bool = False) -> None:
             refusal_in_passing(refused)
 
 
-def _looked_at(file: Candidate, place: DeltaGenerator) -> Table | None:
-    """Look at a file, and read its columns into memory where they fit; None while nothing is known of it."""
+def _looked_at(file: Candidate, place: DeltaGenerator, above: DeltaGenerator) -> Table | None:
+    """Look at a file, and read its columns into memory where they fit; None while nothing is known of it.
+
+    What contradicts its first rows further on is said `above` them.
+    """
     if isinstance(file.origin, HeldColumns):
         return _of_columns(file)
     with place:
@@ -227,16 +237,22 @@ def _looked_at(file: Candidate, place: DeltaGenerator) -> Table | None:
     found = read_file(file, "look", options, work)
     if not found.is_ready:
         say(found)
+        if found.error is not None:
+            offer_mend(file, found.error)
         with place:
             ask_options(file, None)
         if found.error is not None and file.name.lower().endswith(".xlsx"):
             ask_sheet_by_name(file)
         return None
-    preview, columns = found.here()
+    preview, columns, refused = found.here()
     if columns is not None:
         ROOM.note_columns(columns)
     with place:
         ask_options(file, preview)
+    if refused is not None:
+        with above:
+            alert(st.warning, refusal_text(refused), icon=":material/warning:")
+            offer_mend(file, refused)
     options = replace(preview.options, sheet=preview.sheet or None)
     before = {} if columns is None else _before(file, columns, None)
     return Table(file, preview, options, columns, before or _said_at_the_start(file, preview))

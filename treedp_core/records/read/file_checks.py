@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -150,6 +151,28 @@ def row_refusal(number: int | None, n_cells: int, n_columns: int, *, torn: bool)
         f"{row} has {cells} but the table has {plural(n_columns, 'column')}; every row needs one cell per column."
         f"{hint}",
     )
+
+
+_LOOKS_LIKE: Final = re.compile(r"look like (\S+)\.$")
+_SHORT: Final = re.compile(r"has (\S+) cells but the table has (\S+) columns")
+
+
+def mends(error: InputError) -> tuple[str, str] | None:
+    """Return the option, and its value, by which a file is read that is refused, where the refusal knows one.
+
+    A row of one cell may be a note, so that it is not filled up.
+
+    >>> mends(encoding_error(7, "cp1252")), mends(row_refusal(9, 2, 3, torn=False))
+    (('encoding', 'cp1252'), ('short', 'blank'))
+    >>> [mends(row_refusal(9, n, 3, torn=torn)) for n, torn in ((4, False), (1, False), (2, True))]
+    [None, None, None]
+    """
+    if error.code == "ENCODING" and (found := _LOOKS_LIKE.search(str(error))):
+        return "encoding", found[1]
+    if error.code == "ROW_WIDTH" and (found := _SHORT.search(str(error))):
+        has, wants = (int("".join(filter(str.isdigit, one))) for one in found.groups())
+        return ("short", "blank") if has < wants else None
+    return None
 
 
 def header_notices(columns: Sequence[str]) -> list[text.Notice]:

@@ -139,6 +139,9 @@ FILES: dict[str, Callable[[], Any]] = {
     "JSON in an API's wrapper": lambda: json.dumps(
         {"ok": True, "n": 20, "matrix": [[1, [2]], []], "result": {"notes": [{"a": 1}], "items": RECORDS}}
     ).encode(),
+    "JSON behind what is said of it": lambda: json.dumps([{"page": 1, "per": [1, 2]}, RECORDS]).encode(),
+    "JSON in gzip behind what is said of it": lambda: gzip.compress(json.dumps([{"page": 1}, RECORDS]).encode()),
+    "JSON by keys": lambda: json.dumps({f"id{n}": one for n, one in enumerate(RECORDS)}).encode(),
     "GeoJSON": lambda: json.dumps(
         {
             "type": "FeatureCollection",
@@ -410,11 +413,60 @@ def test_names_in_a_file_stand_in_quotes_where_they_are_told() -> None:
     assert f"'{hostile}'" in told and told.count(hostile) == 1
 
 
+LISTS: dict[str, tuple[Any, str, str]] = {
+    "Socrata's": ({"meta": {"view": {"columns": [{"id": 1}, {"id": 2}]}}, "data": [[1, 2]] * 9},
+                  "meta.view.columns", "'data', a longer one, is not read: its rows are lists without names (perhaps)"),
+    "of values": ({"of": ["x", "y"], "r": [{"a": 1}]}, "r", "its rows are values without names (perhaps)"),
+    "shorter": ({"of": ["x", "y"], "r": [{"a": 1}, {"a": 2}]}, "r", "the only list of records (sure)"),
+    "as long": ({"a": RECORDS, "b": RECORDS}, "a", "the first of the longest lists of records, beside 'b' (perhaps)"),
+    "longer": ({"a": RECORDS[1:], "b": RECORDS}, "b", "the longest list of records, beside 'a' (likely)"),
+    "by keys": ({"x": {"a": 1}, "y": {"a": 2}}, "{}", "column 'key' has their own (likely)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_how_sure_the_list_is_that_is_read(kind: str) -> None:
+    """Seen failing: a list of columns was the only one, and sure, beside the longer list of the rows."""
+    content, part, told = LISTS[kind]
+    for stored in (json.dumps(content).encode(), json.dumps(content, indent=1).encode("utf-8-sig")):
+        seen = inspect(stored)
+        assert seen.options.part == part and told in dict(seen.notices)[GUESSED]
+
+
+def test_keys_of_records_are_a_column_and_pandas_index() -> None:
+    """Seen failing: one record, with a column for each cell."""
+    text = json.dumps({f"id {n}": one for n, one in enumerate(RECORDS)})
+    frame = pd.read_json(io.StringIO(text), orient="index", dtype=False).reset_index()
+    expected = {tuple(map(str, key)): n for key, n in frame.groupby(["index", "region"]).size().items()}
+    assert counts(text.encode(), "key", "region") == expected
+    assert inspect(text.encode(), options=ReadOptions(part="")).kind == "JSON lines"
+    for other in ({"x": {"a": 1}, "y": {"b": 2}}, {"x": {"a": 1}}, {"x": {"key": 1}, "y": {"key": 2}}):
+        assert inspect(json.dumps(other).encode()).options.part is None
+    lines = b"\n".join([json.dumps({"x": {"a": 1}, "y": {"a": 2}}).encode()] * 3)
+    assert counts(lines, "x.a") == {("1",): 3}, "several objects are records"
+    for bad, code in ((b'{"x":{"a":1},"y":2}', "JSON_RECORD"), (b'{"x":{"a":1},"y":{"a":2}', "JSON_SYNTAX")):
+        with pytest.raises(InputError) as caught:
+            counts(bad, "a", options=ReadOptions(part="{}"))
+        assert caught.value.code == code
+
+
+@pytest.mark.parametrize("part", [None, "data"])
+def test_rows_without_names_are_refused_in_one_sentence(part: str | None) -> None:
+    """Seen failing: the file was one record, and nothing said of its rows."""
+    with pytest.raises(InputError, match="'data'"):
+        inspect(json.dumps({"of": {"x": 1}, "data": [[1, 2], [3, 4]]}).encode(), options=ReadOptions(part=part))
+
+
 def test_a_long_list_is_found_from_its_beginning() -> None:
     text = b'{"rows": [' + b",".join([b'{"a": "x", "b": 1}'] * 200_000) + b'], "more": [{"a": "y"}]}'
     assert (inspect(text).parts, inspect(text).options.part) == (("rows",), "rows")
     assert counts(text, "a") == {("x",): 200_000}
     assert counts(text, "a", options=ReadOptions(part="more")) == {("y",): 1}
+    records = [f'{{"a": "x{n % 2}", "b": {n}}}' for n in range(100_000)]
+    by_key = ",".join(f'"{n}":{one}' for n, one in enumerate(records))
+    for text, part in ((f'[{{"page": 1}}, [{",".join(records)}]]'.encode(), "2"), (f"{{{by_key}}}".encode(), "{}")):
+        assert inspect(text).options.part == part
+        assert counts(text, "a") == {("x0",): 50_000, ("x1",): 50_000}
 
 
 @pytest.mark.parametrize("text", [b'{"a": [{"b": 1}, {"b"', b'{"a" [{"b": 1}]}', b'{"a": [{"b": 1}, 2]}'])

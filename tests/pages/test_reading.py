@@ -105,6 +105,15 @@ def test_short_rows_are_filled_with_blanks_by_a_press(at: int, own_jobs: jobs.Jo
     assert held(app).labels.of_level(1).tolist() == ["2", "(blank)"]
 
 
+def test_keys_of_records_are_told_and_said_otherwise_by_one_choice(own_jobs: jobs.Jobs) -> None:
+    app = open_page("data", source="upload")
+    app.file_uploader[0].upload("visits.json", b'{"x": {"a": 1}, "y": {"a": 2}}').run()
+    assert list(labelled(app.multiselect, "Columns").options) == ["key", "a"]
+    for said, shown in (("", ["x.a", "y.a"]), ("{}", ["key", "a"])):
+        labelled(app.selectbox, "Records").set_value(said).run()
+        assert list(labelled(app.multiselect, "Columns").options) == shown
+
+
 def test_a_domain_file_is_read_there_too(workers: Workers) -> None:
     listed = partial(domain_of_paths, b"region\nN\nE\nS\n")
     found = workers.run(partial(read, count_hierarchy, LARGE, ["region"], domain=listed), Watch())

@@ -14,7 +14,7 @@ from treedp_core.checks import InputError
 from treedp_core.records import HeldColumns, ReadOptions
 from treedp_core.records.read.file_checks import mends
 from treedp_core.records.read.layout.encodings import CANDIDATES
-from treedp_core.records.read.layout.options import NO_HEADER, guessed
+from treedp_core.records.read.layout.options import KEYED, NO_HEADER, guessed
 from treedp_core.records.read.sniff import DELIMITERS, QUOTE, Preview
 from treedp_core.words import plural
 
@@ -120,10 +120,14 @@ def ask_sheet(table: Table) -> None:
     if len(parts) > 1 and not isinstance(file.origin, HeldColumns):
         named = part if part in parts else (part or "").partition(":")[0]
         at = parts.index(named) if named in parts else None
-        st.selectbox("Records", parts, key=_option_key(file, "part"), index=at,
+        st.selectbox("Records", parts, key=_option_key(file, "part"), index=at, format_func=_part_in_words,
                      help="The tables in the file; records of one of them are counted.")  # fmt: skip
     if told := guessed(table.preview.notices).get("part"):
         small_print(literal_sentence(told))
+
+
+def _part_in_words(part: str) -> str:
+    return {KEYED: "each named object", "": "the file as one record"}.get(part, part)
 
 
 def first_rows(preview: Preview) -> None:

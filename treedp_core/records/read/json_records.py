@@ -7,11 +7,13 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from contextlib import closing
+from itertools import count
+from typing import Any, Final, NamedTuple
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.read.file_checks import checked_columns, encoding_error, refuse_binary
-from treedp_core.records.read.layout.options import Guess, with_guesses
+from treedp_core.records.read.layout.options import KEYED, Guess, with_guesses
 from treedp_core.records.read.numbers.marks import shown, typed
 from treedp_core.records.read.sniff import PREVIEW_ROWS, Layout, Preview, unpacked_head
 from treedp_core.records.read.sources import BLOCK_BYTES, SNIFF_BYTES, ByteStream, FileSource, ReadOptions, row_too_long
@@ -22,6 +24,8 @@ _ESCAPE: Final = 16  # characters at the end of a piece that may be half a word 
 _NO_CELL: Final = "…"
 MAX_NESTED: Final = 8
 """Objects within each other that lists are looked for in, and whose names make one name of a column."""
+KEY: Final = "key"
+"""What the column of the keys of records is called."""
 _GAP: Final = re.compile(r"\s*,?\s*")
 _OF_NUMBERS: Final = re.compile(r"[-+.eE0-9]*")
 _SPACE: Final = re.compile(r"\s*")
@@ -32,8 +36,9 @@ Record = dict[str, object]
 def preview(source: FileSource, options: ReadOptions) -> Preview:
     """Return the preview of a JSON file from the records in its first 256 KB."""
     refuse_binary(unpacked_head(source, 512))
-    found = [] if options.part == "" or _is_array(source) else _lists_in(source)
-    guess = _guess(found) if options.part is None else None
+    lists, is_keyed = _looked_at(source)
+    found = [one for one in lists if one.of == "{"]
+    guess = _guess(found, lists, is_keyed) if options.part is None else None
     part = options.part or (guess.value if guess else "")
     names: dict[str, None] = {}
     first: list[Record] = []
@@ -54,7 +59,8 @@ def preview(source: FileSource, options: ReadOptions) -> Preview:
     kind = "JSON" if part or _is_array(source) else "JSON lines"
     guesses = [guess] if guess else []
     return Preview(
-        source.name, kind, tuple(checked_columns(columns)), rows, uses=uses, parts=tuple(path for path, _ in found),
+        source.name, kind, tuple(checked_columns(columns)), rows, uses=uses,
+        parts=(KEYED, "") if is_keyed else tuple(one.path for one in found),
         notices=tuple(one.notice for one in guesses), options=with_guesses(options, guesses), layout=Layout(part=part),
     )  # fmt: skip
 
@@ -105,31 +111,74 @@ def _is_array(source: FileSource) -> bool:
     return unpacked_head(source, 64).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
 
 
-def _lists_in(source: FileSource) -> list[tuple[str, int]]:
-    """Return the lists of records within the one object that a file is, and how many of each are among its first bytes.
+class _List(NamedTuple):
+    """A list within a file: where it is, what its first value starts with, and how many are among the first bytes."""
+
+    path: str
+    of: str
+    n: int = 0
+
+
+def _looked_at(source: FileSource) -> tuple[list[_List], bool]:
+    """Return the lists within the one value that a file is, or that the names of that one are keys of records.
 
     None for a file of several objects, which are its records.
     """
-    read, found = _Pieces(source), list[tuple[str, int]]()
+    found = list[_List]()
     try:
-        for path in _lists(read, "", 1, is_look=True):
-            n = 0
-            while read.skip(_GAP) and not read.starts("]") and not read.is_far:
-                read.value(1)
-                n += 1
-            found.append((path, n))
-        return found if read.is_far or not read.skip(_SPACE) else []
+        with closing(_Pieces(source)) as read:
+            for one in _lists(read, "", 1, is_look=True):
+                n = 0
+                while read.skip(_GAP) and not read.starts("]") and not read.is_far:
+                    read.value(1)
+                    n += 1
+                found.append(one._replace(n=n))
+            found = found if read.is_far or not read.skip(_SPACE) else []
+        is_keyed = not any(one.of == "{" for one in found) and not _is_array(source) and _is_keyed(source)
     except InputError:  # reading the records says why
-        return []
-    finally:
-        read.stream.close()
+        return [], False
+    return found, is_keyed
 
 
-def _lists(read: _Pieces, path: str, nested: int, *, is_look: bool = False) -> Iterator[str]:
-    """Give the path of each list of objects within an object, when its first record follows; then go on behind it.
+def _is_keyed(source: FileSource) -> bool:
+    """Whether a file is one object, whose values are objects with the same names."""
+    names, n = set[frozenset[str]](), 0
+    with closing(_Pieces(source)) as read:
+        for _, record in _named(read):
+            names.add(frozenset(record) if isinstance(record, dict) else frozenset())
+            n += 1
+            if read.is_far or len(names) > 1:
+                break
+        is_one = read.is_far or not read.skip(_SPACE)
+    return is_one and n > 1 and len(names) == 1 and frozenset() not in names and not any(KEY in one for one in names)
+
+
+def _named(read: _Pieces) -> Iterator[tuple[str, object]]:
+    """Give the names in an object, each with what it names."""
+    read.take("{")
+    for number in count(1):
+        if not read.skip(_GAP) or read.starts("}"):
+            break
+        name = str(read.value(number))
+        read.take(":")
+        yield name, read.value(number)
+    read.take("}")
+
+
+def _lists(read: _Pieces, path: str, nested: int, *, is_look: bool = False) -> Iterator[_List]:
+    """Give each list within an object, or in an array behind one object, when its first value follows; go on behind it.
 
     A look ends where much has been read.
     """
+    read.skip(_SPACE)
+    if read.starts("[") and nested == 1:
+        read.take("[")
+        read.value(1)
+        if read.skip(_GAP) and read.starts("["):
+            yield from _values(read, "2", is_look)
+            if not (is_look and read.is_far):
+                read.take("]")
+        return
     read.take("{")
     while read.skip(_GAP) and not read.starts("}"):
         if is_look and read.is_far:
@@ -142,33 +191,55 @@ def _lists(read: _Pieces, path: str, nested: int, *, is_look: bool = False) -> I
             if is_look and read.is_far:
                 return
         elif read.starts("["):
-            read.take("[")
-            if read.starts("{"):
-                yield here
-            while read.skip(_GAP) and not read.starts("]"):
-                if is_look and read.is_far:
-                    return
-                read.value(1)
-            read.take("]")
+            yield from _values(read, here, is_look)
+            if is_look and read.is_far:
+                return
         else:
             read.value(1)
     read.take("}")
 
 
-def _guess(found: Sequence[tuple[str, int]]) -> Guess | None:
+def _values(read: _Pieces, path: str, is_look: bool) -> Iterator[_List]:
+    read.take("[")
+    yield _List(path, read.mark)
+    while read.skip(_GAP) and not read.starts("]"):
+        if is_look and read.is_far:
+            return
+        read.value(1)
+    read.take("]")
+
+
+def _guess(found: Sequence[_List], lists: Sequence[_List], is_keyed: bool) -> Guess | None:
+    """Return which list is read: the longest of records; one of lists has no names, but may be what is meant."""
+    if is_keyed:
+        return Guess("part", KEYED, f"all have the same names within; column {echo(KEY)} has their own")
+    longest = max(lists, key=lambda one: one.n, default=_List("", ""))
+    unnamed = f"rows are {'lists' if longest.of == '[' else 'values'} without names"
     if not found:
+        if longest.of == "[" and longest.n > 1:
+            raise InputError(
+                "NOT_TABULAR", f"Of the list {echo(longest.path)} in the file the {unnamed}; save it as CSV."
+            )
         return None
-    path = max(found, key=lambda one: one[1])[0]
-    others = ", ".join(echo(one) for one, _ in found[:8] if one != path)
-    why = f"it is the longest list, beside {others}" if others else "it is the only list of records"
-    return Guess("part", path, why, "likely" if others else "sure")
+    path, _, n = max(found, key=lambda one: one.n)
+    others = ", ".join(echo(one.path) for one in found[:8] if one.path != path)
+    is_alone = [one.n for one in found].count(n) == 1
+    why = "it is the longest list of records" if is_alone else "it is the first of the longest lists of records"
+    why, sure = (f"{why}, beside {others}", "likely") if others else ("it is the only list of records", "sure")
+    if longest.n > n:
+        why += f", while {echo(longest.path)}, a longer one, is not read: its {unnamed}"
+    return Guess("part", path, why, sure if is_alone and longest.n == n else "perhaps")
 
 
 def _records(source: FileSource, part: str) -> Iterator[tuple[Record, int]]:
     """Give each record, and how many bytes are read; memory holds a block and what is left of the one before."""
     is_array, read, number = bool(part) or _is_array(source), _Pieces(source), 0
     try:
-        if part and all(path != part for path in _lists(read, "", 1)):
+        if part == KEYED:
+            for number, (name, value) in enumerate(_named(read), start=1):
+                yield _record([(KEY, name), *_flat(_object(value, number)).items()]), read.stream.done
+            return
+        if part and all((one.path, one.of) != (part, "{") for one in _lists(read, "", 1)):
             raise InputError("PART", f"The file has no list of records {echo(part)}; say another by the option part.")
         if is_array and not part:
             read.skip(re.compile(r"\s*\["))
@@ -207,6 +278,15 @@ class _Pieces:
         """Whether what follows starts with a mark."""
         return self._text.startswith(mark, self._at)
 
+    @property
+    def mark(self) -> str:
+        """What follows: a character."""
+        return self._text[self._at : self._at + 1]
+
+    def close(self) -> None:
+        """Release the file."""
+        self.stream.close()
+
     def take(self, mark: str) -> None:
         """Go on behind a mark, to what follows it."""
         if not self.skip(_SPACE) or not self.starts(mark):
@@ -221,10 +301,7 @@ class _Pieces:
 
     def record(self, number: int) -> Record:
         """Return the record that follows, objects within it as columns of their own."""
-        value = self.value(number)
-        if not isinstance(value, dict):
-            raise _no_record(number)
-        return _flat(value)
+        return _flat(_object(self.value(number), number))
 
     def value(self, number: int) -> object:
         """Return the value that follows, in record `number`."""
@@ -291,6 +368,12 @@ def _record(pairs: list[tuple[str, Any]]) -> Record:
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError("JSON_REPEATED", f"A record names {echo(twice)} twice; names must differ.")
     return found
+
+
+def _object(value: object, number: int) -> Record:
+    if not isinstance(value, dict):
+        raise _no_record(number)
+    return value
 
 
 def _flat(record: Record) -> Record:

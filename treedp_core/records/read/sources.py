@@ -52,9 +52,10 @@ class ReadOptions:
     sheet : str or None
         Of a workbook, one that is shown, by default the first one.
     part : str or None
-        Of JSON within a wrapper, the list that holds the records, such as "result.items", by default none. Of an
-        archive with several tables, one of its files, or a pattern for several; a list of JSON behind a colon, where
-        nothing stands for none; it is found out where there is no colon.
+        Of JSON within a wrapper, the list that holds the records, such as "result.items", by default none; "2" for one
+        behind what stands first in an array, "{}" for an object whose names are keys of records. Of an archive with
+        several tables, one of its files, or a pattern for several; a list of JSON behind a colon, where nothing stands
+        for none; it is found out where there is no colon.
     header : str or None
         The row that names the columns, "3", by default the first that is not blank; rows above it are left out. "3-4"
         for two, the upper one of groups of columns; "none" where the first row is a record.

@@ -15,6 +15,8 @@ FIXED: Final = dict.fromkeys(NAMES, "")
 """As options: nothing is found out, and what is not said is as most files have it."""
 NO_HEADER: Final = "none"
 """Of the option header: no row names the columns, the first one is a record."""
+KEYED: Final = "{}"
+"""Of the option part: each name in the one object of a JSON file is the key of a record."""
 GUESSED: Final = "GUESSED"
 """Code of the notice on what was found out and may be otherwise."""
 
@@ -76,8 +78,11 @@ class Option:
         'lines at the end that are no records: 2'
         >>> OPTIONS["header"].told("none")
         'no row names the columns'
+        >>> OPTIONS["part"].told("{}")
+        'of the tables in a file that of its named objects is read'
         """
         words = self.words.replace("row {}", "no row") if value == NO_HEADER else self.words
+        words = words.replace("file {name}", "file that of its named objects") if value == KEYED else words
         return words.format(_SHOWN.get(value, value), name=name(value))
 
 

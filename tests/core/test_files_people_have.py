@@ -290,7 +290,7 @@ def test_what_was_found_out_is_told_with_the_option_that_says_it_otherwise() -> 
     text = b"Table 12: Towns\n\n" + as_text(";").encode("cp1252") + b"\nSource: Office\n"
     told = [sentence for code, sentence in inspect(text).notices if code == GUESSED]
     assert [("likely" in one, one.split("the option ")[1].split()[0]) for one in told] == [
-        (True, "encoding"), (True, "header"), (True, "footer"),
+        (True, "encoding"), (False, "delimiter"), (True, "header"), (True, "footer"),
     ]  # fmt: skip
     with pytest.raises(InputError) as caught:
         inspect(text, options=ReadOptions(encoding="cp1252", header="", footer=""))
@@ -305,6 +305,38 @@ def test_what_was_found_out_is_told_with_the_option_that_says_it_otherwise() -> 
     ):
         with pytest.raises(InputError):
             inspect(text, options=ReadOptions(**said))
+
+
+MARKED = {
+    "semicolons": [("delimiter", "A semicolon stands between cells, as it parts the first rows evenly (sure)")],
+    "tabs": [("delimiter", "A tab stands between cells, as it parts the first rows evenly (sure)")],
+    "bars": [("delimiter", "A bar stands between cells, as it parts the first rows evenly (sure)")],
+    "UTF-16 with a mark": [("encoding", "A text file is in utf-16, as its first bytes say (sure)")],
+    "UTF-8 with a mark": [],
+    "a line that says what parts cells": [
+        ("header", "Row 2 names the columns, as the first line only says how cells are parted (sure)"),
+        ("delimiter", "A semicolon stands between cells, as the first line says (sure)"),
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", MARKED)
+def test_what_parts_cells_and_wide_letters_are_told_with_how_sure(kind: str) -> None:
+    """Seen failing: neither had a line, and a recipe did not say them."""
+    seen = inspect(FILES[kind]())
+    told = [sentence for code, sentence in seen.notices if code == GUESSED]
+    assert told == [f"{one}; the option {option} says it otherwise." for option, one in MARKED[kind]]
+    assert all(getattr(seen.options, option) for option, _ in MARKED[kind])
+
+
+def test_a_mark_that_parts_only_the_first_line_is_no_sure_one() -> None:
+    for text, expected in (
+        (b"a;b\n" + b"x\n" * 9, "A comma stands between cells, as no mark parts the first rows (perhaps)"),
+        (b"a;b;c,d\n" + b"x;y;1,5\n" * 9, "A semicolon stands between cells, as it parts the first rows evenly, comma in "
+         "fewer cells (likely)"),
+    ):  # fmt: skip
+        (told,) = [sentence for code, sentence in inspect(text).notices if code == GUESSED]
+        assert told == f"{expected}; the option delimiter says it otherwise."
 
 
 @pytest.mark.parametrize("block", [7, 64, 1 << 20])

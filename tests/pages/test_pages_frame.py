@@ -426,12 +426,12 @@ def test_another_encoding_can_be_chosen(app: App) -> None:
 
 def test_what_was_found_out_of_a_file_is_shown_and_fixed(app: App) -> None:
     at = upload(app("data"), "Towns, 2024\n\nville;n;m\né;1;1\nè;2;1\n\nSource: x\n".encode("latin-1"))
-    names = ("Encoding", "Header row", "Lines below the table")
-    assert [labelled(at.selectbox, name).placeholder for name in names] == ["cp1252", "3", "1"]
+    names = ("Encoding", "Delimiter", "Header row", "Lines below the table")
+    assert [labelled(at.selectbox, name).placeholder for name in names] == ["cp1252", "semicolon", "3", "1"]
     count(choose(at, ["ville"]))
     assert held(at).labels.of_level(1).tolist() == ["è", "é"]
     recipe = held(at).report.recipe
-    assert (recipe.encoding, recipe.header, recipe.footer) == ("cp1252", "3", "1")
+    assert (recipe.encoding, recipe.delimiter, recipe.header, recipe.footer) == ("cp1252", ";", "3", "1")
 
 
 def test_a_file_without_names_is_found_out_and_said_otherwise_by_one_choice(app: App) -> None:

@@ -166,7 +166,7 @@ def preview_csv(source: FileSource, options: ReadOptions) -> Preview:
         source.name, "CSV", columns, shown, None, found.encoding, found.delimiter,
         notices=(
             *header_notices(given if naming else ()), *told,
-            *(one.notice for one in found.guesses if one.option != "delimiter"),
+            *(one.notice for one in found.guesses),
         ),
         layout=Layout(header.last, footer, found.layout.quote, found.layout.escape, is_short=is_short),
         options=with_guesses(options, found.guesses),
@@ -262,6 +262,8 @@ class _Head:
             refuse_foreign(stored[:512])
         said = self._options.encoding
         encoding = encoding_of(unpacked_head(self._source, 64) if packed else stored, said)
+        if said is None and encoding in ("utf-16", "utf-32"):
+            self.guesses.append(Guess("encoding", encoding, "its first bytes say", "sure"))
         try:
             return encoding, *_decoded_head(self._source, encoding)
         except InputError as error:
@@ -282,9 +284,20 @@ class _Head:
             return chosen
         by_header = max(DELIMITERS, key=self._parts_of_header)
         found = by_header if chosen is not None else by_itself or max(DELIMITERS, key=self._fit)
-        if found != by_header:
-            self.guesses.append(Guess("delimiter", found, "it parts the first rows evenly", "sure"))
+        if chosen is None and {found, by_header} != {","}:
+            self.guesses.append(Guess("delimiter", found, *self._why(found, by_itself)))
         return found
+
+    def _why(self, delimiter: str, by_itself: str) -> tuple[str, str]:
+        """Return what shows a delimiter, and how sure that is: other marks may part as many of the first rows."""
+        n, _ = self._fit(delimiter)
+        if by_itself:
+            return "the first line says", "sure"
+        if n == 0:
+            return "no mark parts the first rows", "perhaps"
+        others = [name for other, name in DELIMITERS.items() if other != delimiter and self._fit(other)[0] >= n]
+        why = "it parts the first rows evenly"
+        return (f"{why}, {others[0]} in fewer cells", "likely") if others else (why, "sure")
 
     def _parts_of_header(self, delimiter: str) -> int:
         """Return how many names a delimiter parts the row of names into: no record has a say in that."""

@@ -86,7 +86,14 @@ class Option:
         return words.format(_SHOWN.get(value, value), name=name(value))
 
 
-_SHOWN: Final = {"\t": "tab", "\\": "a backslash", "'": "an apostrophe"}
+_SHOWN: Final = {
+    ",": "a comma",
+    ";": "a semicolon",
+    "\t": "a tab",
+    "|": "a bar",
+    "\\": "a backslash",
+    "'": "an apostrophe",
+}
 OPTIONS: Final[dict[str, Option]] = {
     "encoding": Option("a text file is in {}", "of a text file, such as cp1252"),
     "delimiter": Option("{} stands between cells", "between the cells of a text file"),

@@ -332,8 +332,8 @@ def test_what_parts_cells_and_wide_letters_are_told_with_how_sure(kind: str) -> 
 def test_a_mark_that_parts_only_the_first_line_is_no_sure_one() -> None:
     for text, expected in (
         (b"a;b\n" + b"x\n" * 9, "A comma stands between cells, as no mark parts the first rows (perhaps)"),
-        (b"a;b;c,d\n" + b"x;y;1,5\n" * 9, "A semicolon stands between cells, as it parts the first rows evenly, comma in "
-         "fewer cells (likely)"),
+        (b"a;b;c,d\n" + b"x;y;1,5\n" * 9,
+         "A semicolon stands between cells, as it parts the first rows evenly, comma in fewer cells (likely)"),
     ):  # fmt: skip
         (told,) = [sentence for code, sentence in inspect(text).notices if code == GUESSED]
         assert told == f"{expected}; the option delimiter says it otherwise."
@@ -532,6 +532,25 @@ def test_a_file_of_an_archive_is_chosen_or_several_are_one_table() -> None:
         with pytest.raises(InputError, match=r"'2023\.csv', '2024\.csv'") as caught:
             inspect(data, options=ReadOptions(part=part))
         assert caught.value.code == "PART"
+
+
+def test_folders_of_an_archive_are_columns_as_those_on_disk_are(tmp_path: Path) -> None:
+    """Seen failing: the first file was read, and no column named its folder."""
+    files = {f"all/region={quote(name)}/year={year}/{n}.csv": f"n\n{n}\n{n}\n".encode()
+             for n, (name, year) in enumerate([("Nord", 2023), ("Süd Ost", 2024), ("Nord", 2024)])}  # fmt: skip
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    expected = counts(tmp_path, "region", "year", "n")
+    assert expected == {("Nord", "2023", "0"): 2, ("Süd Ost", "2024", "1"): 2, ("Nord", "2024", "2"): 2}
+    archive = zipped(files)
+    assert counts(archive, "region", "year", "n") == expected == counts(hold(archive), "region", "year", "n")
+    assert inspect(archive).options.part == "*" and "(likely)" in dict(inspect(archive).notices)[GUESSED]
+    some = ReadOptions(part="all/region=Nord/*")
+    assert set(counts(archive, "region", "n", options=some)) == {("Nord", "0"), ("Nord", "2")}
+    assert counts(zipped(dict([next(iter(files.items()))])), "region") == {("Nord",): 2}
+    with pytest.raises(InputError, match="and some are not"):
+        inspect(zipped({**files, "other.csv": b"n\n1\n"}), options=ReadOptions(part="*"))
 
 
 def test_archives_that_are_too_large_damaged_or_packed_again_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

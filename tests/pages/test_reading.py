@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import sys
+import zipfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -112,6 +114,25 @@ def test_keys_of_records_are_told_and_said_otherwise_by_one_choice(own_jobs: job
     for said, shown in (("", ["x.a", "y.a"]), ("{}", ["key", "a"])):
         labelled(app.selectbox, "Records").set_value(said).run()
         assert list(labelled(app.multiselect, "Columns").options) == shown
+
+
+def test_several_files_of_an_archive_are_one_table_by_a_typed_pattern(own_jobs: jobs.Jobs) -> None:
+    """Seen failing: the list took no pattern."""
+    app, stored = open_page("data", source="upload"), io.BytesIO()
+    with zipfile.ZipFile(stored, "w") as archive:
+        for name in ("visits-1.csv", "visits-2.csv", "other.csv"):
+            archive.writestr(name, VISITS)
+    app.file_uploader[0].upload("all.zip", stored.getvalue()).run()
+    records = labelled(app.selectbox, "Records")
+    assert records.placeholder == "visits-1.csv" and records.proto.accept_new_options
+    for said, total in (("v-*.csv", 0), ("visits-*.csv", 12)):
+        records = labelled(app.selectbox, "Records")
+        records.options.append(said)  # typed: what drives the page here only picks what is listed
+        records.set_value(said).run()
+        assert codes(app) == ([] if total else ["PART"])
+    labelled(app.multiselect, "Columns").set_value(["place"]).run()
+    count(app)
+    assert held(app).total == 12 and held(app).report.recipe.part == "visits-*.csv"
 
 
 def test_a_domain_file_is_read_there_too(workers: Workers) -> None:

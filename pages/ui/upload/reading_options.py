@@ -116,14 +116,21 @@ def ask_sheet(table: Table) -> None:
     if len(sheets) > 1 and not isinstance(file.origin, HeldColumns):
         st.selectbox("Sheet", sheets, key=_sheet_key(file), index=sheets.index(table.preview.sheet),
                      help="Those that the workbook shows; records of one sheet are counted.")  # fmt: skip
-    parts, part = table.preview.parts, table.preview.options.part
-    if len(parts) > 1 and not isinstance(file.origin, HeldColumns):
-        named = part if part in parts else (part or "").partition(":")[0]
-        at = parts.index(named) if named in parts else None
-        st.selectbox("Records", parts, key=_option_key(file, "part"), index=at, format_func=_part_in_words,
-                     help="The tables in the file; records of one of them are counted.")  # fmt: skip
+    if len(table.preview.parts) > 1 and not isinstance(file.origin, HeldColumns):
+        ask_part(file, table.preview.parts, table.preview.options.part or "")
     if told := guessed(table.preview.notices).get("part"):
         small_print(literal_sentence(told))
+
+
+def ask_part(file: Candidate, parts: Sequence[str] = (), part: str = "") -> None:
+    """Ask which of the tables in a file is read, or by a pattern which of several; what was said can be changed."""
+    named = part if part in parts or part.partition(":")[0] not in parts else part.partition(":")[0]
+    said = st.session_state.get(_option_key(file, "part"))
+    offered = [*parts, *([said] if said is not None and said not in parts else [])]
+    st.selectbox("Records", offered, key=_option_key(file, "part"), index=None, format_func=_part_in_words,
+                 placeholder=_part_in_words(named), accept_new_options=True,
+                 help="The tables in the file; records of one of them are counted, or of several files of an archive "
+                 "by a pattern such as visits-*.csv.")  # fmt: skip
 
 
 def _part_in_words(part: str) -> str:

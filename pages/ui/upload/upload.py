@@ -32,6 +32,7 @@ from pages.ui.tables.worker_read import Counted, Reading, say, say_refused
 from pages.ui.upload import required_tables
 from pages.ui.upload.reading_options import (
     ask_options,
+    ask_part,
     ask_sheet,
     ask_sheet_by_name,
     first_rows,
@@ -239,6 +240,8 @@ def _looked_at(file: Candidate, place: DeltaGenerator, above: DeltaGenerator) ->
         say(found)
         if found.error is not None:
             offer_mend(file, found.error)
+            if found.error.code == "PART":
+                ask_part(file)
         with place:
             ask_options(file, None)
         if found.error is not None and file.name.lower().endswith(".xlsx"):

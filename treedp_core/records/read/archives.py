@@ -160,7 +160,9 @@ def located(source: FileSource, options: ReadOptions) -> Located:
         raise InputError("PART", f"The archive has no file {echo(said)}; its tables are: {named}.")
     if not chosen and options.part is not None:
         raise InputError("PART", f"The archive has several tables: {named}. Say one by the option part.")
-    if not chosen:
+    if not chosen and all(_partition(Path(name).parts[:-1]) for name in members):
+        said, chosen, guess = "*", list(members), Guess("part", "*", "its folders are named like columns")
+    elif not chosen:
         said = next(iter(members))
         chosen, guess = [said], Guess("part", said, f"it is the first of {named}", "perhaps")
     inside = replace(options, part=inner if options.part is not None and (colon or not said) else None)
@@ -168,9 +170,10 @@ def located(source: FileSource, options: ReadOptions) -> Located:
         raise _too_large(size)
     sources = [_member(source, name, members[name]) for name in chosen]
     parts = tuple(members) if len(members) > 1 else ()
-    if len(sources) == 1:
+    keys = _keys([Path(name).parts[:-1] for name in chosen])
+    if len(sources) == 1 and not keys[0]:
         return Located(sources[0], inside, parts, said, guess)
-    return Located(FolderSource(source.name, tuple((one, ()) for one in sources)), inside, parts, said, guess)
+    return Located(FolderSource(source.name, tuple(zip(sources, keys, strict=True))), inside, parts, said, guess)
 
 
 def _members(source: FileSource) -> dict[str, int] | None:
@@ -258,10 +261,16 @@ def folder_at(place: str, name: str | None) -> FolderSource | None:
     files = sorted(one for one in found if one.is_file() and (_is_table(one.name) or base != path))
     if not files or len(files) > MAX_FILES:
         raise InputError("FOLDER", f"{plural(len(files), 'file')} with a table found there; expected 1 to {MAX_FILES}.")
-    keys = [_partition(one.relative_to(base).parts[:-1]) for one in files]
+    keys = _keys([one.relative_to(base).parts[:-1] for one in files])
+    return FolderSource(name or path.name, tuple(zip(map(file_source, files), keys, strict=True)))
+
+
+def _keys(folders: Sequence[Sequence[str]]) -> list[tuple[tuple[str, str], ...]]:
+    """Return the columns that the names of folders are, of each file; they are the same of all."""
+    keys = [_partition(parts) for parts in folders]
     if len({tuple(key for key, _ in some) for some in keys}) > 1:
         raise InputError("FOLDER", "Some files are in folders named like key=value and some are not, or by other keys.")
-    return FolderSource(name or path.name, tuple(zip(map(file_source, files), keys, strict=True)))
+    return keys
 
 
 def _before_magic(parts: Sequence[str]) -> list[str]:

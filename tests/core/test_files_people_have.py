@@ -30,6 +30,7 @@ from treedp_core.checks import InputError
 from treedp_core.records import HeldColumns, ReadOptions, count_hierarchy, domain_taken_from_the_data, inspect
 from treedp_core.records.read import archives, sources
 from treedp_core.records.read.column_cache import hold
+from treedp_core.records.read.layout import encodings
 from treedp_core.records.read.layout.options import FIXED, GUESSED, OPTIONS
 
 HEADER = ("region", "city", "n", "pay")
@@ -123,6 +124,7 @@ FILES: dict[str, Callable[[], Any]] = {
     "notes below": lambda: as_text().encode() + b"\nSource: Office of Statistics\nas of 2024, May\n",
     "notes as wide as the table": lambda: as_text(";").encode() + b";;;\nSource: Office of Statistics;;;\n",
     "a line that says what parts cells": lambda: b"sep=;\r\n" + as_text(";").encode(),
+    "a line in quotes that says what parts cells": lambda: b'\xef\xbb\xbf"SEP=;"\r\n' + as_text(";").encode(),
     "an index of pandas'": lambda: pd.DataFrame(ROWS, columns=HEADER).to_csv().encode(),
     "row names of R": lambda: with_row_names().encode(),
     "a mark more in each line": lambda: as_text(";").replace("\n", ";\n").encode(),
@@ -313,6 +315,10 @@ MARKED = {
     "bars": [("delimiter", "A bar stands between cells, as it parts the first rows evenly (sure)")],
     "UTF-16 with a mark": [("encoding", "A text file is in utf-16, as its first bytes say (sure)")],
     "UTF-8 with a mark": [],
+    "a line in quotes that says what parts cells": [
+        ("header", "Row 2 names the columns, as the first line only says how cells are parted (sure)"),
+        ("delimiter", "A semicolon stands between cells, as the first line says (sure)"),
+    ],
     "a line that says what parts cells": [
         ("header", "Row 2 names the columns, as the first line only says how cells are parted (sure)"),
         ("delimiter", "A semicolon stands between cells, as the first line says (sure)"),
@@ -379,6 +385,17 @@ def test_no_row_is_lost_where_a_block_ends_within_a_line_end(size: int, monkeypa
     text = as_text(rows=[("é" * (n % 5), "x", n, "") for n in range(200)]).replace("\n", "\r\n")
     for encoding in ("utf-8", "cp1252", "utf-16"):
         assert sum(counts(text.encode(encoding), "city", options=ReadOptions(encoding=encoding)).values()) == 200
+
+
+@pytest.mark.parametrize("encoding", encodings.OFFERED)
+def test_every_encoding_that_is_offered_reads_its_letters(encoding: str) -> None:
+    letters = {
+        "cp932": "東京①", "gb18030": "北京龘", "big5": "臺北", "cp949": "서울똠", "cp1251": "Омск", "koi8_r": "Омск",
+        "cp1253": "Πάτρα",
+    }.get(encoding, "Köln")  # fmt: skip
+    rows = [(letters * (n % 3 + 1), "x", n, "") for n in range(30_000)]
+    text = as_text(rows=rows).encode(encoding)
+    assert counts(text, "region", options=ReadOptions(encoding=encoding)) == by_pandas(rows, 0)
 
 
 def test_few_letters_of_another_encoding_leave_blocks_whole() -> None:

@@ -424,6 +424,15 @@ def test_another_encoding_can_be_chosen(app: App) -> None:
     assert held(at).labels.of_level(1).tolist() == ["È", "É"]
 
 
+def test_the_encoding_of_a_japanese_file_is_in_the_list(app: App) -> None:
+    """Seen failing: Shift-JIS was not offered."""
+    at = upload(app("data"), "都市\n東京\n大阪\n".encode("cp932"))
+    listed = labelled(at.selectbox, "Encoding")
+    listed.set_value(listed.options[next(n for n, one in enumerate(listed.options) if "Shift-JIS" in one)]).run()
+    count(choose(at, ["都市"]))
+    assert held(at).labels.of_level(1).tolist() == ["大阪", "東京"] and held(at).report.recipe.encoding == "cp932"
+
+
 def test_what_was_found_out_of_a_file_is_shown_and_fixed(app: App) -> None:
     at = upload(app("data"), "Towns, 2024\n\nville;n;m\né;1;1\nè;2;1\n\nSource: x\n".encode("latin-1"))
     names = ("Encoding", "Delimiter", "Header row", "Lines below the table")

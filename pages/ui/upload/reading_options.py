@@ -13,7 +13,7 @@ from pages.ui.upload import required_tables
 from treedp_core.checks import InputError
 from treedp_core.records import HeldColumns, ReadOptions
 from treedp_core.records.read.file_checks import mends
-from treedp_core.records.read.layout.encodings import CANDIDATES
+from treedp_core.records.read.layout.encodings import OFFERED
 from treedp_core.records.read.layout.options import KEYED, NO_HEADER, guessed
 from treedp_core.records.read.sniff import DELIMITERS, QUOTE, Preview
 from treedp_core.words import plural
@@ -21,7 +21,7 @@ from treedp_core.words import plural
 PREVIEW_COLUMNS: Final = 30
 _NONE: Final = "none"
 _ASKED: Final[Mapping[str, tuple[str, Sequence[str], str]]] = {
-    "encoding": ("Encoding", ("utf-8", *CANDIDATES), "Of a text file; another one can be typed."),
+    "encoding": ("Encoding", tuple(OFFERED), "Of a text file; another one can be typed."),
     "delimiter": ("Delimiter", list(DELIMITERS), "What stands between the cells of a text file."),
     "header": ("Header row", (NO_HEADER, *map(str, range(1, 10))), "Names the columns; 3-4 where two rows do. What is "
                "above it is left out."),
@@ -86,7 +86,8 @@ def _ask_option(file: Candidate, name: str, preview: Preview | None) -> None:
     found = "" if preview is None else getattr(preview, name, None) or getattr(preview.options, name) or ""
 
     def in_words(value: str) -> str:
-        return "none: no row of names" if (name, value) == ("header", NO_HEADER) else DELIMITERS.get(value, value)
+        words = {"header": {NO_HEADER: "none: no row of names"}, "encoding": OFFERED}.get(name, DELIMITERS)
+        return words.get(value, value)
 
     st.selectbox(
         label, offered, index=None, key=_option_key(file, name), accept_new_options=True, help=help_text,

@@ -41,7 +41,7 @@ PREVIEW_ROWS: Final = 20
 LOOK_ROWS: Final = 50
 DELIMITERS: Final = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 QUOTE: Final = '"'
-_SEP: Final = re.compile(r"\s*sep=([,;\t|])[\r\n]", re.IGNORECASE)
+_SEP: Final = re.compile(r'\s*("?)sep=([,;\t|])\1[\r\n]', re.IGNORECASE)
 _TAIL_BYTES: Final = 1 << 14
 _SINGLE: Final = re.compile(r"'[^']*'(?:([,;\t|])'[^']*')+\s*")
 
@@ -187,7 +187,7 @@ class _Head:
         self._header = Header(2, 2) if by_itself else None
         if by_itself:
             self.guesses.append(Guess("header", "2", "the first line only says how cells are parted", "sure"))
-        self.delimiter = self._delimiter(by_itself[1] if by_itself else "")
+        self.delimiter = self._delimiter(by_itself[2] if by_itself else "")
         self._look_for_marks()
 
     def rows(self) -> list[tuple[int, list[str]]]:

@@ -9,6 +9,11 @@ from typing import Final
 
 CANDIDATES: Final = ("cp1252", "mac_roman", "cp850", "cp1250", "cp1251", "cp1253", "cp1254", "koi8_r", "iso8859_15")
 """Those of one byte a character, the likely first: of those that fit as well the first one is taken."""
+OFFERED: Final = {
+    "utf-8": "utf-8", **{one: one for one in CANDIDATES},
+    "cp932": "cp932 (Shift-JIS)", "gb18030": "gb18030 (Chinese)", "big5": "big5 (Chinese)", "cp949": "cp949 (Korean)",
+}  # fmt: skip
+"""Those to choose from, and what they are called; those of several bytes a character are not found out."""
 _LOOKED_AT: Final = 20_000
 _LETTERS: Final = 4_000
 """Bytes that are looked at as letters, and those around them."""

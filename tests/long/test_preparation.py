@@ -268,6 +268,20 @@ def test_a_plan_has_how_its_file_was_laid_out_and_finds_nothing_out_of_another(t
     assert preparation.main([str(tmp_path / "people.csv"), str(tmp_path / "plan.json"), *folder, *said]) == 0
 
 
+def test_a_plan_of_a_file_without_names_reads_the_first_row_of_another(tmp_path: Path) -> None:
+    data = count_hierarchy(
+        b"Ulm,34,m\nKiel,20,f\nBonn,7,m\n", ["column 3"], domain=domain_of_values({"column 3": ["m", "f"]})
+    )
+    plan = ReleasePlan.from_json(ReleasePlan.of(Experiment(), data).to_json())
+    assert "no row names the columns" in plan.to_markdown()
+    names, other = tmp_path / "plan.json", tmp_path / "people.csv"
+    names.write_text(plan.to_json(), encoding="utf-8")
+    other.write_bytes(b"town,age,f\nKiel,20,f\n")
+    assert recount(plan, other.read_bytes()).counts.tolist()[1:] == [0, 2, 0]
+    run = [str(other), str(names), "--folder", str(tmp_path)]
+    assert [preparation.main([*run, "--header", said]) for said in ("none", "1")] == [0, 2], "another has no column 3"
+
+
 def test_the_sheet_that_was_counted_is_the_plans_wherever_it_stands_and_may_be_said_anew(tmp_path: Path) -> None:
     first, second = ROWS[:20], ROWS[20:]
     file, turned = book_of(May=first, June=second), book_of(July=ROWS, June=second, May=first)

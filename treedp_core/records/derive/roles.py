@@ -47,8 +47,8 @@ def role_of(name: str) -> Role:
 
     >>> [role_of(one) for one in ("patient_id", "kundennummer", "tailnum", "CustomerID", "person")]
     ['unit', 'unit', 'unit', 'unit', 'unit']
-    >>> [role_of(one) for one in ("id", "visit_id", "population_2021", "patients", "number of trips")]
-    ['number', 'number', 'count', 'count', 'count']
+    >>> [role_of(one) for one in ("id", "visit_id", "key", "population_2021", "patients", "number of trips")]
+    ['number', 'number', 'number', 'count', 'count', 'count']
     >>> [role_of(one) for one in ("user type", "age", "population density", "region", "code", "name")]
     ['', '', '', '', '', '']
     """
@@ -56,7 +56,7 @@ def role_of(name: str) -> Role:
     about = [one for one in words if one not in _NUMBERS]
     if about and all(_is_of_people(one, len(about) < len(words)) for one in about):
         return "unit"
-    if words and words[-1] in _OWN:
+    if words and (words[-1] in _OWN or words[-1] == "key"):
         return "number"
     if words and (words[-1] in _COUNTS or words[-1][:-1] in _PEOPLE or words[0] in ("number", "nombre", "anzahl")):
         return "count"

@@ -437,6 +437,11 @@ def test_what_was_found_out_of_a_file_is_shown_and_fixed(app: App) -> None:
     at = upload(app("data"), "Towns, 2024\n\nville;n;m\né;1;1\nè;2;1\n\nSource: x\n".encode("latin-1"))
     names = ("Encoding", "Delimiter", "Header row", "Lines below the table")
     assert [labelled(at.selectbox, name).placeholder for name in names] == ["cp1252", "semicolon", "3", "1"]
+    (fold,) = [one for one in at.main.expander if one.label == "Reading options"]
+    assert "Delimiter" in [one.label for one in fold.selectbox], (
+        "what is sure is told in a line, and takes no more room"
+    )
+    assert "A semicolon stands between cells, as it parts the first rows evenly (sure)." in words(at)
     count(choose(at, ["ville"]))
     assert held(at).labels.of_level(1).tolist() == ["è", "é"]
     recipe = held(at).report.recipe

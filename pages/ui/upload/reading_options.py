@@ -52,11 +52,13 @@ def options_said(file: Candidate) -> ReadOptions:
 def ask_options(file: Candidate, preview: Preview | None) -> None:
     """Ask how a file is read; what was found out stands in each field, and why below it, until something else is said.
 
-    What was found out or said is asked in sight, the rest in a fold.
+    What was said, or found out and is not sure, is asked in sight, the rest in a fold.
     """
     if preview is not None and preview.kind not in ("CSV", "Excel"):
         return
-    found = {} if preview is None else guessed(preview.notices)
+    found = (
+        {} if preview is None else {name: one for name, one in guessed(preview.notices).items() if not _is_sure(one)}
+    )
     asked = found if preview is None or "HEADER_LOOKS_LIKE_DATA" not in dict(preview.notices) else {*found, "header"}
     in_sight = [name for name in _ASKED if name in asked or st.session_state.get(_option_key(file, name)) is not None]
     for name in in_sight:
@@ -68,6 +70,10 @@ def ask_options(file: Candidate, preview: Preview | None) -> None:
         for at, name in enumerate(one for one in _ASKED if one not in in_sight):
             with sides[at % 2]:
                 _ask_option(file, name, preview)
+
+
+def _is_sure(told: str) -> bool:
+    return told.endswith("(sure).")
 
 
 def offer_mend(file: Candidate, error: InputError) -> None:
@@ -139,7 +145,10 @@ def _part_in_words(part: str) -> str:
 
 
 def first_rows(preview: Preview) -> None:
-    """Show the first rows of a file, and how it is read."""
+    """Show the first rows of a file, and how it is read; they are open where something was guessed that is not sure.
+
+    What is sure is told below them, where it takes no room from the questions; it is changed in the fold beside them.
+    """
     columns = preview.columns
     shown = columns[:PREVIEW_COLUMNS]
     cells = {name: [row[j] if j < len(row) else "" for row in preview.rows[:8]] for j, name in enumerate(shown)}
@@ -148,5 +157,8 @@ def first_rows(preview: Preview) -> None:
     read = f", {preview.encoding}{between}" if preview.encoding else ""
     size = "" if preview.n_rows is None else f", {plural(preview.n_rows, 'row')}"
     about = f"{preview.kind}{read}{size}, {plural(len(columns), 'column')}{more}. First rows: NOT PRIVATE."
-    with st.expander(about, icon=":material/table:", expanded=bool(guessed(preview.notices))):
+    found = guessed(preview.notices)
+    with st.expander(about, icon=":material/table:", expanded=not all(map(_is_sure, found.values()))):
         st.dataframe(cells, hide_index=True, height="content", alt=f"First rows of a table of {len(columns)} columns")
+    if sure := [told for name, told in found.items() if name in _ASKED and _is_sure(told)]:
+        small_print(literal_sentence(" ".join(sure)))

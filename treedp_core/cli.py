@@ -73,7 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
         env = environment(
             os.environ, "".join(given.file) or None, network=given.allow_network, save=given.save, plugins=given.plugin,
-            classroom=given.classroom, hosts=given.host, levels=given.levels,
+            classroom=given.classroom, hosts=given.host, levels=given.levels, counts=given.counts, unit=given.unit,
+            leave_out=given.leave_out,
         )  # fmt: skip
         load_plugins(env)
         port = usable_port(given.port, env)
@@ -132,6 +133,9 @@ def environment(
     classroom: bool = False,
     hosts: Sequence[str] = (),
     levels: Sequence[str] = (),
+    counts: str | None = None,
+    unit: str | None = None,
+    leave_out: Sequence[str] = (),
 ) -> dict[str, str]:
     """Environment of the server: `base`, the safe defaults it does not set itself, and the file to open.
 
@@ -140,9 +144,10 @@ def environment(
     that every change is written to, which is opened first if it is there. Without it that is the notebook itself, where
     this user may write it and it is not open to a `network`. `plugins` are the packages that the app and its workers
     load: those of the command line, and never others. `levels` are those that the file of records is to have: columns,
-    or what is made of one, such as ``born:time:month``. A `classroom` serves the network of this machine, under its
-    address there, and takes no file. Nor does an app that serves others under the names `hosts`, unless `base` says
-    that it is not public.
+    or what is made of one, such as ``born:time:month``; `counts` and `unit` name its columns of these, and rows with
+    one of the labels to `leave_out`, such as ``state=Total``, are no records. A `classroom` serves the network of this
+    machine, under its address there, and takes no file. Nor does an app that serves others under the names `hosts`,
+    unless `base` says that it is not public.
 
     Raises
     ------
@@ -150,7 +155,7 @@ def environment(
         FILE_MISSING when there is no such file; SAVE_PLACE when no notebook can be written there; ADDRESS_OPEN when
         the server would listen on every network of this machine and `network` does not allow that; CLASS_FILE for a
         class with a file, PUBLIC_FILE for a public app with one, HOST_NAME for a host that no browser asks for,
-        LEVELS_OF_NOTHING for levels without a file of records.
+        LEVELS_OF_NOTHING for levels without a file of records, LEFT_OUT for what is no label of a column.
 
     Examples
     --------
@@ -178,10 +183,11 @@ def environment(
         )
     if file is not None:
         env[NOTEBOOK_VARIABLE if file.lower().endswith(NOTEBOOK) else FILE_VARIABLE] = str(_readable(file))
-    if levels and FILE_VARIABLE not in env:
+    answers = _answers(levels, counts, unit, leave_out)
+    if answers and FILE_VARIABLE not in env:
         raise InputError("LEVELS_OF_NOTHING", "Levels are those of a file of records: name one, or leave --levels out.")
-    if levels:
-        env[LEVELS_VARIABLE] = json.dumps(list(levels))
+    if answers:
+        env[LEVELS_VARIABLE] = json.dumps(answers)
     if save is not None:
         env[SAVE_VARIABLE] = str(_writable(save))
     elif NOTEBOOK_VARIABLE in env and not network and _is_written_by_us(env[NOTEBOOK_VARIABLE]):
@@ -246,6 +252,20 @@ def _for_a_class(base: Mapping[str, str], hosts: Sequence[str]) -> dict[str, str
         HOSTS_VARIABLE: " ".join(("localhost", HOST, "::1", mine)),
         "STREAMLIT_BROWSER_SERVER_ADDRESS": mine,
     }
+
+
+def _answers(
+    levels: Sequence[str], counts: str | None, unit: str | None, leave_out: Sequence[str]
+) -> dict[str, object]:
+    """What is said at the start of a file of records, as answers to what is asked of its columns; only what is said."""
+    left_out = dict[str, list[str]]()
+    for text in leave_out:
+        column, mark, label = text.partition("=")
+        if not column or not mark or not label:
+            raise InputError("LEFT_OUT", f"Expected a column and a label, such as state=Total, got {echo(text)}.")
+        left_out.setdefault(column, []).append(label)
+    said = {"levels": list(levels), "weight": counts, "unit": unit, "left_out": left_out}
+    return {name: one for name, one in said.items() if one}
 
 
 def own_address() -> str:
@@ -365,10 +385,7 @@ def _parser() -> argparse.ArgumentParser:
         help="a local file of records, of any size; a folder of them, or a pattern in quotation marks, 'leaves/*.csv'; "
         f"or a notebook ({NOTEBOOK}): every change is written to it",
     )
-    parser.add_argument(
-        "--levels", nargs="+", action="extend", default=[], metavar="LEVEL",
-        help="levels of its tree from the top: columns, or what is made of one, such as born:time:month (docs/app.md)",
-    )  # fmt: skip
+    _add_answers(parser)
     parser.add_argument(
         "--save",
         metavar="NOTEBOOK",
@@ -392,6 +409,20 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"TreeDP {__version__}")
     return parser
+
+
+def _add_answers(parser: argparse.ArgumentParser) -> None:
+    """Add what may be said of a file of records."""
+    parser.add_argument(
+        "--levels", nargs="+", action="extend", default=[], metavar="LEVEL",
+        help="levels of its tree from the top: columns, or what is made of one, such as born:time:month (docs/app.md)",
+    )  # fmt: skip
+    parser.add_argument("--counts", metavar="COLUMN", help="column that says how many records a row stands for")
+    parser.add_argument("--unit", metavar="COLUMN", help="column that says whom a row is about")
+    parser.add_argument(
+        "--leave-out", nargs="+", action="extend", default=[], metavar="COLUMN=LABEL",
+        help="rows with this label are no records, such as state=Total",
+    )  # fmt: skip
 
 
 def _become(command: Sequence[str], env: Mapping[str, str], folder: Path | None = None) -> int:

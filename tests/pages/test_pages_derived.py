@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import openpyxl
@@ -215,9 +216,28 @@ def test_levels_named_beside_a_file_stand_in_the_controls(tmp_path: Path, monkey
     assert not app.exception and chosen(app) == ["year of born", "code"]
     app.button(key="file_count").click().run()
     assert paths(app) == FRAME.groupby([FRAME.born.str[:4], FRAME.code]).size().to_dict()
-    monkeypatch.setenv("TREEDP_LEVELS", '["born:time:year", "town"]')
+    for said in ({"levels": ["born:time:year", "town"]}, {"levels": ["code"], "weight": "town"}):
+        monkeypatch.setenv("TREEDP_LEVELS", json.dumps(said))
+        app = open_page("data", source="file")
+        assert "no column `'town'`" in app.error[0].value and chosen(app) == []
+
+
+def test_counts_and_rows_left_out_are_said_at_the_start_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "people.csv").write_text(FRAME.to_csv(index=False))
+    said = environment(
+        {}, str(tmp_path / "people.csv"), levels=["born:time:year"], counts="age", leave_out=["code=1299", "code=1212"]
+    )
+    for name in ("TREEDP_FILE", "TREEDP_LEVELS"):
+        monkeypatch.setenv(name, said[name])
     app = open_page("data", source="file")
-    assert "no column `'town'`" in app.error[0].value and chosen(app) == []
+    app.button(key="file_count").click().run()
+    kept = FRAME[~FRAME.code.isin(["1299", "1212"])]
+    assert paths(app) == {(year,): n for year, n in kept.groupby(kept.born.str[:4]).age.sum().items()}
+    for wrong in ("code", "=1299", "code="):
+        with pytest.raises(InputError, match="such as state=Total"):
+            environment({}, str(tmp_path / "people.csv"), leave_out=[wrong])
 
 
 def test_a_folder_is_one_table_and_its_dates_are_levels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -253,3 +253,16 @@ def test_a_file_that_breaks_the_limits_changes_nothing(monkeypatch: pytest.Monke
     count(app)
     assert codes(app) == ["FILE_TOO_LARGE"] and "Nothing was changed." in words(app)
     assert held(app).fingerprint == before and "upload_counting" not in own_jobs.slots
+
+
+@pytest.mark.parametrize(("name", "content", "says"), [
+    ("survey.dat", b"region;n\nNorth;1\nSouth;2\n", ""), ("survey", b"region;n\nNorth;1\nSouth;2\n", ""),
+    ("old.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\1" * 600, "an old Office document"),
+    ("report.pdf", b"%PDF-1.7\n" + b"x" * 600, "a PDF document"),
+])  # fmt: skip
+def test_a_file_of_any_name_is_taken_and_told_by_what_is_in_it(name: str, content: bytes, says: str) -> None:
+    """Seen failing: the uploader itself refused names that it did not know, and did not say what to do."""
+    app = open_page("data", source="upload")
+    assert not app.file_uploader[0].proto.type
+    app.file_uploader[0].upload(name, content).run()
+    assert not app.exception and (says in words(app)) and bool(app.error) == bool(says)

@@ -393,13 +393,14 @@ def test_the_first_screen_answers_in_a_sentence() -> None:
     found = look("targets", town)
     told = re.fullmatch(
         r"Every half within 1 % and a random district within 10 %, each with probability 0.95: "
-        r"\*\*ε = ([0-9.]+)\*\*, of which ([0-9.]+) on half and ([0-9.]+) on district; an equal split "
-        r"needs ([0-9.]+)\.",
+        r"\*\*ε = ([0-9.]+)\*\* \(proved within ([0-9.]+) %\), of which ([0-9.]+) on half and ([0-9.]+) on district; "
+        r"an equal split needs ([0-9.]+)\.",
         found.answer,
     )
     assert told is not None, found.answer
-    total, half, district, equal = map(float, told.groups())
+    total, _, half, district, equal = map(float, told.groups())
     shown = cards(budget.costs, town)
+    assert any(f"gap {told[2]} %" in str(card).replace("\u00a0", " ") for card in shown.values())
     assert shown["Smallest ε in all"][0] == told[1] and shown["For the prior"][0] == "0"
     assert half + district == pytest.approx(total, rel=2e-3) and equal > 2 * total
     shares, tuned, same = (trace["x"] for trace in decoded(found.figure)["data"])

@@ -18,7 +18,6 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from pages.ui.session import sessions
 from pages.ui.session.streamlit_compat import UPLOAD, free_upload, upload_sizes
 from treedp_core.cli import CLASS_VARIABLE, PUBLIC_VARIABLE, is_on
-from treedp_core.records.read import READERS
 
 MAX_MEGABYTES: Final = 200
 FRAMING_BYTES: Final = 1 << 16
@@ -110,9 +109,8 @@ class _Shown:
 def uploader(
     label: str, *, key: str, help: str, types: Collection[str] = (), on_change: Callable[[], None] | None = None
 ) -> UploadedFile | None:
-    """Show an uploader, of tables unless other `types` are taken; return its file, or None."""
-    tables = ["zip", *(suffix for reader in READERS.values() for suffix in reader.suffixes)]
-    file = st.file_uploader(label, type=list(types or tables), key=key, max_upload_size=MAX_MEGABYTES, help=help,
+    """Show an uploader; return its file, or None. A table may have any name: what it is, its content says."""
+    file = st.file_uploader(label, type=list(types) or None, key=key, max_upload_size=MAX_MEGABYTES, help=help,
                             on_change=on_change)  # fmt: skip
     if file is not None:
         sessions.mine(_Shown).now.add(file.file_id)

@@ -52,9 +52,10 @@ def _of_offered(
     """Ask which of the labels are left out that were last time, or are proposed."""
     if not offered:
         return []
+    key = table.key("left_out", *columns)
     return st.pills(
         "Leave out rows that are totals of others", offered, selection_mode="multi",
-        key=table.key("left_out", *columns), default=before,
+        key=key, default=None if key in st.session_state else before,
         format_func=lambda one: f"{lit(one[1], 40)} in {lit(one[0], 40)}",
         help="Rows with one of these labels are no records: press those that are totals. Found by words and sums in "
         "the records, so the proposal is NOT PRIVATE; what you press is fixed, and stands in code and plan.",

@@ -276,16 +276,19 @@ def _before(file: Candidate, columns: HeldColumns, last: session_tables.Kept | N
 
 
 def _said_at_the_start(file: Candidate, preview: Preview) -> dict[str, Any]:
-    """Return the levels that were named beside a file of this computer, as answers to what is asked of its columns."""
+    """Return what was said at the start of a file of this computer, as answers to what is asked of its columns."""
     texts = os.environ.get(LEVELS_VARIABLE) if isinstance(file.origin, Path) else None
     if not texts:
         return {}
     try:
-        levels, made = levels_said(json.loads(texts), preview.columns)
+        said: dict[str, Any] = json.loads(texts)
+        levels, made = levels_said(said.pop("levels", ()), preview.columns)
+        others = [said[name] for name in ("weight", "unit") if name in said]
+        levels_said([*others, *said.get("left_out", ())], [*preview.columns, *made])
     except InputError as error:
         refusal(error)
         return {}
-    return {"columns": levels, "derive": made, "domain": call(domain_taken_from_the_data).named("domain")}
+    return said | {"columns": levels, "derive": made, "domain": call(domain_taken_from_the_data).named("domain")}
 
 
 def notice(code: str, sentence: str) -> None:

@@ -355,7 +355,9 @@ def _checked(stream: BinaryIO, size: int) -> set[str]:
         if is_workbook:
             return odd
     raise InputError(
-        "NOT_TABULAR", "The file is a ZIP archive, or an Excel workbook that is damaged or cut short; save it again."
+        "NOT_TABULAR",
+        "The file is a ZIP archive, an OpenDocument file, or an Excel workbook that is damaged or cut short; save its "
+        "table as .xlsx or CSV.",
     )
 
 

@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from treedp_core import checks
 from treedp_core.checks import echo
+from treedp_core.records.arrays import is_text
 from treedp_core.records.derive.times import orders_of
 from treedp_core.records.read.arrow.cells import as_words
 from treedp_core.records.read.readers import HeldColumns
@@ -99,9 +102,15 @@ def of_edges(held: HeldColumns) -> list[str]:
 
 
 def _first(held: HeldColumns, name: str) -> list[str]:
-    """The cells of a column in its first rows as text; none of another kind."""
+    """The cells of a column in its first rows as text; none of another kind, or where one is too long for a label."""
     column = held.table.column(name).combine_chunks().slice(0, _EDGES)
-    cells = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-    if not (pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type) or pa.types.is_integer(cells.type)):
+    is_coded = pa.types.is_dictionary(column.type)
+    values = column.dictionary if is_coded else column
+    if is_text(values.type):  # before they are repeated: a long text may stand in every row
+        longest = pc.max(pc.utf8_length(as_words(values))).as_py()
+        if longest is not None and longest > checks.MAX_LABEL:
+            return []
+    elif not pa.types.is_integer(values.type):
         return []
+    cells = column.dictionary_decode() if is_coded else column
     return [one or "" for one in as_words(cells).to_pylist()]

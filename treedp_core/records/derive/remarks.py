@@ -105,7 +105,7 @@ def _first(held: HeldColumns, name: str) -> list[str]:
     """The cells of a column in its first rows as text; none of another kind, or where one is too long for a label."""
     column = held.table.column(name).combine_chunks().slice(0, _EDGES)
     is_coded = pa.types.is_dictionary(column.type)
-    values = column.dictionary if is_coded else column
+    values = column.dictionary.take(column.indices.unique().drop_null()) if is_coded else column
     if is_text(values.type):  # before they are repeated: a long text may stand in every row
         longest = pc.max(pc.utf8_length(as_words(values))).as_py()
         if longest is not None and longest > checks.MAX_LABEL:

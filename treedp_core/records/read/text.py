@@ -153,12 +153,17 @@ def in_reading_order(labels: Iterable[str]) -> list[str]:
         return sorted(plain, key=lambda label: (float(label), label)) + blank
     if set(plain) <= set(DAYS):
         return sorted(plain, key=DAYS.index) + blank
-    return sorted(plain, key=_by_numbers if _RUNS.search(" ".join(plain)) else None) + blank
+    is_short = len(plain) <= _MANY or all(map(_BEGINS.match, plain))
+    return sorted(plain, key=_by_numbers if is_short and _RUNS.search(" ".join(plain)) else None) + blank
 
 
 _DECIMAL: Final = re.compile(r"[+-]?\d{1,300}(?:\.\d+)?", re.ASCII)
 _BELOW: Final = re.compile(r"(?:[<≤]=?|under|below|unter|moins de)\s*(?=\d)", re.ASCII | re.IGNORECASE)
+_BEGINS: Final = re.compile(r"\d", re.ASCII)
 _RUNS: Final = re.compile(r"(\d+)", re.ASCII)
+_MANY: Final = (
+    100_000  # labels beyond which those that do not begin with a number go by code point: it takes less memory
+)
 
 
 def _by_numbers(label: str) -> tuple[str, list[tuple[tuple[int, str], str]], str]:

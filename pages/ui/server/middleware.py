@@ -261,17 +261,19 @@ class Addresses:
             nonlocal is_page
             if message["type"] == "http.response.start":
                 headers = Headers(raw=message["headers"])
-                is_page = (
-                    message["status"] == 200
-                    and headers.get("content-type", "").startswith("text/html")
-                    and "content-disposition" not in headers  # a document to keep
-                )
+                is_page = _is_page(message["status"], headers)
                 if is_page:
                     await there(scope, receive, send)
             if not is_page:
                 await send(message)
 
         return wrapped
+
+
+def _is_page(status: int, headers: Headers) -> bool:
+    """Whether an answer is a page to be shown, and no document to be kept."""
+    is_html = headers.get("content-type", "").startswith("text/html")
+    return status == 200 and is_html and "content-disposition" not in headers
 
 
 def _below_base(path: str) -> str:
@@ -312,11 +314,7 @@ class Ears:
             nonlocal is_page
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                is_page = (
-                    message["status"] == 200
-                    and headers.get("content-type", "").startswith("text/html")
-                    and "content-disposition" not in headers  # a document to keep
-                )
+                is_page = _is_page(message["status"], headers)
                 if is_page:
                     headers["content-length"] = str(int(headers["content-length"]) + len(script))
                     del headers["etag"], headers["last-modified"]  # they are of the file alone

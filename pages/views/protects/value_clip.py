@@ -171,11 +171,7 @@ def _more(seen: Seen[ClipInputs]) -> None:
     spent = {f"spent on {name}": privacy_text for name in data.labels.level_names}
     splits = section(seen, "budgets")
     frame.found(splits, formats=FORMATS | spent, width="content")
-    if (
-        shares := best_shares(splits.found_for, seen.tables.value, memo=store.remember)
-        if splits.result.is_ready
-        else ""
-    ):
+    if splits.result.is_ready and (shares := best_shares(splits.found_for, seen.tables.value, memo=store.remember)):
         st.button(
             "Use the best of these splits", key="clip_use_split", icon=":material/call_split:", on_click=_use_split,
             args=(shares,),

@@ -53,7 +53,9 @@ def opened(option: str) -> str:
         return option
     inner = edges_from_text(option)[1:-1]
     if not inner:
-        raise InputError("BOUNDS", f"Expected three edges or more, as a single band has no ends to open, got {option}.")
+        raise InputError(
+            "BOUNDS", f"Expected three edges or more, as a single band has no ends to open, got {echo(option)}."
+        )
     return edges_as_text(inner) + OPEN
 
 

@@ -161,9 +161,8 @@ _DECIMAL: Final = re.compile(r"[+-]?\d{1,300}(?:\.\d+)?", re.ASCII)
 _BELOW: Final = re.compile(r"(?:[<≤]=?|under|below|unter|moins de)\s*(?=\d)", re.ASCII | re.IGNORECASE)
 _BEGINS: Final = re.compile(r"\d", re.ASCII)
 _RUNS: Final = re.compile(r"(\d+)", re.ASCII)
-_MANY: Final = (
-    100_000  # labels beyond which those that do not begin with a number go by code point: it takes less memory
-)
+_MANY: Final = 100_000
+"""Labels; of more, those that do not all begin with a number go by code point, which takes less memory."""
 
 
 def _by_numbers(label: str) -> tuple[str, list[tuple[tuple[int, str], str]], str]:

@@ -123,8 +123,11 @@ def unknown(row: Result, truth: Problem, names: Sequence[str]) -> str:
 
 
 def _listed(levels: Sequence[int], names: Sequence[str]) -> str:
-    every = [names[level] for level in levels]
-    return " and ".join(filter(None, (", ".join(every[:-1]), every[-1])))
+    return _and([names[level] for level in levels])
+
+
+def _and(every: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(every[:-1]), *every[-1:])))
 
 
 def compared(row: Result, simple: Result | None) -> str:
@@ -256,7 +259,7 @@ def smallest(of: Question, prior: Prior | None, targets: Sequence[Target], found
     """
     paid = prior.spent if prior is not None else 0.0
     every = [target(one, names[one.level]) for one in targets]
-    wanted = " and ".join(filter(None, (", ".join(every[:-1]), every[-1])))
+    wanted = _and(every)
     single = [one for one in targets if one.on_counts]
     sure = f", {'each ' if len(single) > 1 else ''}with probability {short(single[0].confidence)}" if single else ""
     parts = [_part(of, amount, found.found.total, names[level]) for level, amount in enumerate(found.found.amounts)]
@@ -272,8 +275,7 @@ def smallest(of: Question, prior: Prior | None, targets: Sequence[Target], found
         )
     of_what = f"{of.symbol} " if of.within else ""
     proved = f" ({of_what}proved within {percent_above(found.found.gap)})" if found.found.total else ""
-    shared = list(filter(None, parts))
-    who = " and ".join(filter(None, (", ".join(shared[:-1]), shared[-1]))) if shared else "nobody"
+    who = _and(list(filter(None, parts))) or "nobody"
     return f"{upper_first(wanted)}{sure}: **ε = {total}**{proved}, of which {who}; {equal}."
 
 

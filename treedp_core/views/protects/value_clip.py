@@ -189,9 +189,12 @@ def _splits(inputs: ClipInputs, data: Dataset, memo: Memo) -> Sequence[SumSplit]
     if rows is None:
         return ()
     release, tau = inputs.release(data), inputs.threshold / _step(data)
-    sums = rows.sums(inputs.clip) if isinstance(rows, LawOfValues) else sums_of(data, inputs.clip).counts
-    key = ("value_clip.budgets", *Tables(data).fingerprints, release, tau)
-    return memo(key, lambda: budgets_for_sums(release, data.tree, sums, tau))
+
+    def compute() -> list[SumSplit]:
+        sums = rows.sums(inputs.clip) if isinstance(rows, LawOfValues) else sums_of(data, inputs.clip).counts
+        return budgets_for_sums(release, data.tree, sums, tau)
+
+    return memo(("value_clip.budgets", *Tables(data).fingerprints, release, tau), compute)
 
 
 def best_shares(inputs: ClipInputs, tables: Tables, *, memo: Memo = forgetful) -> str:
